@@ -48,6 +48,7 @@ type Graph struct {
 	flows   []*flow                 // geometry flow layers
 	drops   []*dropout              // dropouts, whose masks DrawDropout draws
 	group   Group                   // of parameters that are added
+	copied  string                  // what their names begin with within Copy
 	err     error
 	reverse bool // nodes that are added belong to the reverse pass
 

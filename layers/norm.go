@@ -49,7 +49,11 @@ func (g *Graph) BatchNorm(name string, x *Node, p NormParams) *Node {
 	if s.TotalSize() == s[1] {
 		return g.fail(name, fmt.Errorf("the statistics of a batch need more than one value a channel, input is %v", s))
 	}
-	g.moved = append(g.moved, RunningStatistics{p.Mean, p.Var, p.Momentum})
+	if g.copied != "" {
+		p.Momentum = 0
+	} else {
+		g.moved = append(g.moved, RunningStatistics{p.Mean, p.Var, p.Momentum})
+	}
 	c := []int{s[1]}
 	var mean, invStd *Node
 	// The second time it moves spare statistics, where it finds what was there before.

@@ -198,12 +198,26 @@ func (g *Graph) In(group Group) (restore func()) {
 	return func() { g.group = before }
 }
 
+// Copy makes what is added from now on a copy of a network with numbers of its own, until the
+// function that it returns is called. Its parameters have prefix before their names, are of the
+// group Training and buffers, so that no gradient reaches them, and normalizations leave their
+// running statistics as they are.
+func (g *Graph) Copy(prefix string) (restore func()) {
+	before := g.copied
+	g.copied = prefix
+	return func() { g.copied = before }
+}
+
 // Param puts the named parameter into the graph, making it if it is new.
 func (g *Graph) Param(name string, role Role, init Init, shape ...int) *Node {
 	if g.err != nil {
 		return nil
 	}
-	p, err := g.params.Add(name, g.group, role, init, shape...)
+	group := g.group
+	if g.copied != "" {
+		name, group, role = g.copied+name, Training, Buffer
+	}
+	p, err := g.params.Add(name, group, role, init, shape...)
 	if err != nil {
 		return g.fail("parameter", err)
 	}

@@ -8,7 +8,8 @@ import (
 
 // MemoryOptions ask for a cross-batch memory (Wang et al. 2020, Cross-batch
 // memory for embedding learning): embeddings of the latest batches, with which
-// a batch is compared besides itself. They take no gradient.
+// a batch is compared besides itself. They take no gradient. With OpOptions.Keys it is the
+// queue of momentum contrast (He et al. 2020), which keeps those.
 type MemoryOptions struct {
 	Size int // embeddings that are kept beside those of the batch; 0 for none
 	// Start is the number of steps after which the first batch is kept: at first
@@ -21,7 +22,7 @@ type MemoryOptions struct {
 type memory struct {
 	opt                        MemoryOptions
 	batch, dim                 int
-	e                          *layers.Node // (B, h)
+	e                          *layers.Node // (B, h), what is kept of a batch
 	rows, labels, items, state *layers.Node // (M, h), (M), (M), (3)
 	pairs                      *layers.Node // (B, M)
 
@@ -44,9 +45,10 @@ const maxItem = 1 << 24
 // MaxMemory is the largest size of a memory, whose slots are counted as float32.
 const MaxMemory = maxItem
 
-func newMemory(g *layers.Graph, e *layers.Node, o OpOptions) (*memory, error) {
+// newMemory adds a memory of kept (B, h), which embeddings e (B, h) are compared with.
+func newMemory(g *layers.Graph, e, kept *layers.Node, o OpOptions) (*memory, error) {
 	shape := e.Shape()
-	q := &memory{opt: o.Memory, batch: shape[0], dim: shape[1], e: e, rowIDs: make([]int, shape[0])}
+	q := &memory{opt: o.Memory, batch: shape[0], dim: shape[1], e: kept, rowIDs: make([]int, shape[0])}
 	if q.opt.Size < q.batch {
 		return nil, fmt.Errorf("losses: a memory of %d embeddings is smaller than the batch of %d", q.opt.Size, q.batch)
 	}
@@ -60,6 +62,7 @@ func newMemory(g *layers.Graph, e *layers.Node, o OpOptions) (*memory, error) {
 	q.labels = buffer("labels", q.opt.Size)
 	q.items = buffer("items", q.opt.Size)
 	q.state = buffer("state", states)
+	g.Keep(kept)
 	q.pairs = g.Pairwise("memory "+o.Metric.String(), e, q.rows, o.Metric)
 	return q, g.Err()
 }

@@ -25,6 +25,10 @@ type OpOptions struct {
 	Normalize func(rows *layers.Node) *layers.Node
 	// Memory is what a loss on pairs compares a batch with besides itself.
 	Memory MemoryOptions
+	// Keys (B, h), if not nil, are what another network makes of the batch. A loss on pairs
+	// compares the embeddings with them instead of with each other, and its memory keeps
+	// them. They take no gradient.
+	Keys *layers.Node
 	// Terms are added to the loss.
 	Terms []Term
 	// Raw holds the embeddings (B, h) before normalization, for terms on rows and for
@@ -119,13 +123,16 @@ func Op(g *layers.Graph, loss Loss, e *layers.Node, o OpOptions) (*Node, error) 
 	n := &Node{g: g, pairs: Matrix{
 		Rows: rows, Cols: rows, RowLabels: labels, ColLabels: labels, Similarity: o.Metric.Similarity(), SelfColumns: true,
 	}}
+	if o.Keys != nil && loss.Columns() != Batch {
+		return nil, fmt.Errorf("losses: OpOptions.Keys are for losses on pairs; this one compares rows with classes")
+	}
 	main := hosted{name: "loss", prefix: ParamPrefix, loss: loss, weight: 1, matrix: &n.matrix, result: &n.Result}
 	if o.Memory.Size > 0 {
 		if loss.Columns() == Classes {
 			return nil, fmt.Errorf("losses: a memory of earlier batches is for losses on pairs; this one compares rows with classes")
 		}
 		var err error
-		if n.memory, err = newMemory(g, e, o); err != nil {
+		if n.memory, err = newMemory(g, e, keysOr(o, e), o); err != nil {
 			return nil, err
 		}
 		main.memory = n.memory
@@ -134,6 +141,7 @@ func Op(g *layers.Graph, loss Loss, e *layers.Node, o OpOptions) (*Node, error) 
 	if n.Loss, err = n.add(g, main, ClassRowsParam, e, o); err != nil {
 		return nil, err
 	}
+	o.Keys = nil // terms compare embeddings with each other
 	for i, t := range o.Terms {
 		if slices.ContainsFunc(o.Terms[:i], func(other Term) bool { return other.Name == t.Name }) {
 			return nil, fmt.Errorf("losses: term %s is given twice", t.Name)
@@ -153,7 +161,7 @@ func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, 
 		return n.layered(g, h, l, e, o)
 	}
 	*h.matrix = n.pairs
-	columns := e
+	columns := keysOr(o, e)
 	if h.loss.Columns() == Classes {
 		h.matrix.SelfColumns = false
 		var err error
@@ -178,6 +186,14 @@ func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, 
 		out = g.Add(out, n.evaluate(g, c, within, o))
 	}
 	return out, g.Err()
+}
+
+// keysOr returns what a loss on pairs compares embeddings with.
+func keysOr(o OpOptions, e *layers.Node) *layers.Node {
+	if o.Keys != nil {
+		return o.Keys
+	}
+	return e
 }
 
 // classRows adds the rows that a loss compares a batch with, learned or fixed,

@@ -84,7 +84,7 @@ func (r *Result) count(m *Matrix) {
 
 // inParts reports whether a loss on embeddings of the given number is evaluated in parts.
 func (o OpOptions) inParts(h hosted, rows int) bool {
-	return o.Parts.Size > 0 && rows%o.Parts.Size == 0 && h.memory == nil && o.LogScale == nil && ByRows(h.loss, o.Metric.Similarity())
+	return o.Parts.Size > 0 && rows%o.Parts.Size == 0 && h.memory == nil && o.Keys == nil && o.LogScale == nil && ByRows(h.loss, o.Metric.Similarity())
 }
 
 // byRows adds a loss on the embeddings e (B, h) that is evaluated in parts.

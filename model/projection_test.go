@@ -19,7 +19,7 @@ func TestWhatAProjectionCannotBeIsRefused(t *testing.T) {
 		{func(s *model.Spec) { s.ProjectionNorm = "batch" }, "there is none"},
 		{func(s *model.Spec) { s.Projection, s.ProjectionNorm = "12,6", "layer" }, "unknown normalization of the projection"},
 		{func(s *model.Spec) { s.Projection, s.Normalization = "12,6", model.NormCoordinates }, "are not those of embeddings"},
-		{func(s *model.Spec) { s.Projection, s.Scaling = "12,6", "learned" }, "which behind a projection are not embeddings"},
+		{func(s *model.Spec) { s.Projection, s.Scaling = "12,6", "learn" }, "which behind a projection are not embeddings"},
 	} {
 		s := small(t)
 		c.change(&s)

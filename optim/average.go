@@ -12,13 +12,9 @@ import (
 // that the first steps do not weigh for long (the warm-up of TensorFlow's
 // ExponentialMovingAverage). An average of equal values stays these values, to the bit.
 type Average struct {
-	eng   engine.Engine
+	trail
 	decay float64
 	names []string
-	// The average is what gradient descent on half the squared distance to a parameter
-	// comes to: with a as the parameter and w as its gradient, a decay of -1 makes the
-	// gradient w - a, and a rate of -(1-d) moves a towards w.
-	slots []engine.Slot
 	spare map[int]engine.Tensor // by size, for Swap
 }
 
@@ -28,7 +24,7 @@ func NewAverage(decay float64, ps *layers.Params, of func(*layers.Param) bool) (
 	if !(decay > 0 && decay < 1) {
 		return nil, fmt.Errorf("the decay of an average of weights is %v, want a number above 0 and below 1", decay)
 	}
-	a := &Average{eng: ps.Engine(), decay: decay, spare: map[int]engine.Tensor{}}
+	a := &Average{trail: trail{eng: ps.Engine()}, decay: decay, spare: map[int]engine.Tensor{}}
 	for _, p := range ps.All() {
 		if !of(p) {
 			continue
@@ -38,7 +34,7 @@ func NewAverage(decay float64, ps *layers.Params, of func(*layers.Param) bool) (
 			return nil, fmt.Errorf("average of %q: %w", p.Name, err)
 		}
 		a.names = append(a.names, p.Name)
-		a.slots = append(a.slots, engine.Slot{Param: t, Grad: p.Value, Decay: -1})
+		a.add(t, p.Value)
 		if size := p.Value.Size(); a.spare[size] == nil {
 			if a.spare[size], err = a.eng.New(size); err != nil {
 				return nil, fmt.Errorf("average of %q: %w", p.Name, err)
@@ -46,16 +42,6 @@ func NewAverage(decay float64, ps *layers.Params, of func(*layers.Param) bool) (
 		}
 	}
 	return a, a.Restart()
-}
-
-// Restart begins anew at the parameters' values.
-func (a *Average) Restart() error {
-	for _, s := range a.slots {
-		if err := a.eng.Copy(s.Param, s.Grad); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Follow takes over the averages of another one, of fewer parameters. Those that it did not
@@ -76,13 +62,7 @@ func (a *Average) Follow(before *Average) {
 func (a *Average) DecayAt(n int) float64 { return min(a.decay, float64(1+n)/float64(10+n)) }
 
 // Update moves the average towards the parameters as they are behind the n-th step.
-func (a *Average) Update(n int) error {
-	rate := -float32(1 - a.DecayAt(n))
-	for i := range a.slots {
-		a.slots[i].Rate = rate
-	}
-	return a.eng.SGD(a.slots, engine.SGDSpec{})
-}
+func (a *Average) Update(n int) error { return a.move(a.DecayAt(n)) }
 
 // Swap lets averages and parameters change places: what computes with the parameters computes
 // with the averages until Swap is called again, which gives all their bits back.

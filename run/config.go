@@ -39,6 +39,11 @@ type Config struct {
 	// (optim.Average), which is measured and kept beside them.
 	EMA float64 `json:"ema,omitempty"`
 
+	// MomentumEncoder, if not 0, is the momentum with which a copy of the network follows it
+	// (He et al. 2020, Momentum contrast). Losses on pairs compare embeddings with those of
+	// the copy, and the queue is Loss.Memory, which keeps these of earlier batches.
+	MomentumEncoder float64 `json:"momentum_encoder,omitempty"`
+
 	Epochs int `json:"epochs"`
 	// Steps, if not 0, is the number of steps of a run, and Epochs counts for nothing.
 	Steps int `json:"steps,omitempty"`
@@ -231,6 +236,9 @@ func (c Config) Validate() error {
 	}
 	if !(c.EMA >= 0 && c.EMA < 1) {
 		return AtSetting("ema", fmt.Errorf("the decay of the average of weights is %v, must be from 0, for none, to less than 1; 0.99 to 0.9999 are usual", c.EMA))
+	}
+	if err := c.validateMomentum(); err != nil {
+		return err
 	}
 	if err := c.Run.validate(); err != nil {
 		return err

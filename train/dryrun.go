@@ -168,6 +168,9 @@ func (s *rehearsal) trial(batch *data.Batch) error {
 	if err := s.stepper.updateAverage(step); err != nil {
 		return err
 	}
+	if err := s.stepper.updateMomentum(); err != nil {
+		return err
+	}
 	return s.stepper.net.loss.Remember()
 }
 

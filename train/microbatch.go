@@ -30,6 +30,7 @@ type microBatches struct {
 	forthImages, raw *layers.Node // (size, 3, S, S), (size, h)
 	backImages, seed *layers.Node // (size, 3, S, S), (size, h)
 	rows             *layers.Node // (B, h), input of the loss
+	keys, rawKeys    *layers.Node // (B, h), (size, h), of the momentum encoder; nil for none
 
 	params []*layers.Param // that get a gradient from back
 	// partial are sums of gradients of some parts, in the order of params, as
@@ -39,6 +40,7 @@ type microBatches struct {
 	running runningStatistics // that the passes move
 
 	embeddings, grads, rest []float32
+	keyRows                 []float32 // (B, h)
 
 	ranks      comm.Comm
 	first, end int       // the images of the batch that this rank embeds
@@ -63,7 +65,10 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	u.rows = n.g.Input("embeddings", batch, m.Spec.Dim)
 	n.g.NeedGrad(u.rows)
 	o.parts.Size = size
-	if err := n.end(m, o, u.rows); err != nil {
+	if o.momentum {
+		u.keys, u.keyRows = n.g.Input("keys", batch, m.Spec.Dim), make([]float32, batch*m.Spec.Dim)
+	}
+	if err := n.end(m, o, u.rows, u.keys); err != nil {
 		return nil, err
 	}
 	if err := compile(n.g, available, batch); err != nil {
@@ -71,7 +76,11 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	}
 	u.forth = layers.NewGraph(eng, m.Params)
 	u.forthImages = u.forth.Input("images", m.InputShape(size)...)
-	u.raw = m.Raw(u.forth, u.forthImages, true)
+	u.raw, u.rawKeys = m.Raw(u.forth, u.forthImages, true), o.keys(m, u.forth, u.forthImages)
+	if u.rawKeys != nil { // it is read behind what follows on it
+		u.forth.Keep(u.raw)
+		u.forth.Keep(u.rawKeys)
+	}
 	if err := compile(u.forth, available-n.g.Bytes(), size); err != nil {
 		return nil, err
 	}
@@ -127,6 +136,11 @@ func (u *microBatches) run(n *network, b *data.Batch, run func(*layers.Graph) er
 	if err := eng.Write(n.g.Value(u.rows), u.embeddings); err != nil {
 		return 0, err
 	}
+	if u.keys != nil {
+		if err := eng.Write(n.g.Value(u.keys), u.keyRows); err != nil {
+			return 0, err
+		}
+	}
 	if err := run(n.g); err != nil {
 		return 0, err
 	}
@@ -164,6 +178,12 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 			return err
 		}
 		copy(u.embeddings[from*u.dim:], out[:rows*u.dim])
+		if u.keys != nil {
+			if err := engine.Observe(n.observer, &embedding, func() error { return eng.Read(out, u.forth.Value(u.rawKeys)) }); err != nil {
+				return err
+			}
+			copy(u.keyRows[from*u.dim:], out[:rows*u.dim])
+		}
 		n.tell("first pass", from+rows)
 	}
 	if err := u.running.restore(eng); err != nil {
@@ -173,7 +193,15 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 		return nil
 	}
 	return engine.Observe(n.observer, &gathering, func() error {
-		return u.ranks.GatherRows(u.embeddings, u.embeddings[u.first*u.dim:u.end*u.dim])
+		for _, rows := range [][]float32{u.embeddings, u.keyRows} {
+			if rows == nil {
+				continue
+			}
+			if err := u.ranks.GatherRows(rows, rows[u.first*u.dim:u.end*u.dim]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

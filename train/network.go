@@ -175,10 +175,12 @@ type objective struct {
 	classes int
 	seed    uint64
 	parts   losses.Parts
+	// momentum says that a copy of the network makes what embeddings are compared with.
+	momentum bool
 }
 
 func objectiveOf(c run.Config, classes int) (o objective, err error) {
-	o = objective{memory: losses.MemoryOptions{Size: c.Loss.Memory, Start: c.Loss.MemoryStart}, classes: classes, seed: c.Seed}
+	o = objective{memory: losses.MemoryOptions{Size: c.Loss.Memory, Start: c.Loss.MemoryStart}, classes: classes, seed: c.Seed, momentum: c.MomentumEncoder > 0}
 	if o.loss, err = c.NewLoss(classes); err != nil {
 		return o, err
 	}
@@ -237,7 +239,7 @@ func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, erro
 	}
 	n := &network{g: layers.NewGraph(m.Params.Engine(), m.Params)}
 	n.images = n.g.Input("images", m.InputShape(batch)...)
-	if err := n.end(m, o, m.Raw(n.g, n.images, true)); err != nil {
+	if err := n.end(m, o, m.Raw(n.g, n.images, true), o.keys(m, n.g, n.images)); err != nil {
 		return nil, err
 	}
 	if err := compile(n.g, available, batch); err != nil {
@@ -247,14 +249,18 @@ func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, erro
 	return n, nil
 }
 
-// end adds what follows on raw embeddings (B, h), and the way back.
-func (n *network) end(m *model.Model, o objective, raw *layers.Node) error {
+// end adds what follows on raw embeddings (B, h), and on those of the momentum encoder, nil
+// for none, and the way back.
+func (n *network) end(m *model.Model, o objective, raw, keys *layers.Node) error {
 	g := n.g
 	n.embedding = m.Normalize(g, raw, true)
 	compared, rows := n.embedding, m.Compared()
 	if m.Spec.Projection != "" {
 		raw = m.Project(g, raw)
 		compared = rows.Normalize(g, raw, true)
+	}
+	if keys != nil {
+		keys = normalizedKeys(m, g, keys)
 	}
 	var weights *layers.Node
 	for _, t := range o.terms {
@@ -267,7 +273,7 @@ func (n *network) end(m *model.Model, o objective, raw *layers.Node) error {
 		Metric: m.Spec.Metric, Classes: o.classes, Seed: o.seed,
 		Normalize: func(x *layers.Node) *layers.Node { return rows.NormalizeProxies(g, x) },
 		LogScale:  m.LogScale(g),
-		Memory:    o.memory, Terms: o.terms, Raw: raw, Weights: weights, Parts: o.parts,
+		Memory:    o.memory, Keys: keys, Terms: o.terms, Raw: raw, Weights: weights, Parts: o.parts,
 	})
 	if err != nil {
 		return err

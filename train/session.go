@@ -212,6 +212,11 @@ func (s *Session) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	if f := s.stepper.momentum; f != nil {
+		if err := f.Restart(); err != nil {
+			return err
+		}
+	}
 	// There is a good model from the start, whatever happens to the first epoch.
 	if err := s.keeper.save(); err != nil {
 		return err

@@ -80,6 +80,9 @@ func (s *Session) tune() (released bool, err error) {
 	if err := s.stepper.followAverage(); err != nil {
 		return false, err
 	}
+	if err := s.stepper.followMomentum(); err != nil {
+		return false, err
+	}
 	s.stepper.usage, s.stepper.order = newUsage(s.stepper.opti), newStepOrder(s.stepper)
 	return before != nil, nil
 }

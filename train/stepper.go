@@ -18,7 +18,8 @@ type stepper struct {
 	net      *network
 	headOnly bool // net is that of the warm-up
 	opti     *optim.Optimizer
-	average  *optim.Average // of the weights; nil for none
+	average  *optim.Average  // of the weights; nil for none
+	momentum *optim.Follower // moves the momentum encoder; nil for none
 	usage    *usage
 	order    stepOrder
 	observer engine.Observer // may be nil
@@ -81,6 +82,9 @@ func (s *stepper) move(start time.Time) (*stepInProgress, error) {
 		return nil, fmt.Errorf("step %d: %w", number, err)
 	}
 	if err := s.updateAverage(number); err != nil {
+		return nil, fmt.Errorf("step %d: %w", number, err)
+	}
+	if err := s.updateMomentum(); err != nil {
 		return nil, fmt.Errorf("step %d: %w", number, err)
 	}
 	o, result := s.cfg.Optimizer, s.net.loss.Result

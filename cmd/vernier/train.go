@@ -46,6 +46,7 @@ type trainFlags struct {
 	from        string
 	decayAll    bool
 	labels      string
+	queue       int
 	noClasses   string // a line on a folder without classes, or empty
 	device      cli.DeviceFlags
 	trace       int
@@ -167,6 +168,8 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&c.Schedule.Unit, "schedule-unit", "", "unit of --rate-every and --milestones: epoch or step (default epoch)")
 
 	fl.Float64Var(&c.EMA, "ema", 0, "decay of an exponential moving average of the weights, as in 0.999, which is measured beside them and may be the best; less in the first steps; 0 for none")
+	fl.Float64Var(&c.MomentumEncoder, "momentum-encoder", 0, "momentum with which a copy of the network follows it, as in 0.999 (MoCo): losses on pairs compare embeddings with those of the copy; 0 for none")
+	fl.IntVar(&f.queue, "queue", 0, "with --momentum-encoder, embeddings of earlier batches by the copy that a batch is compared with too, as in 4096; the same setting as --memory")
 	fl.IntVar(&c.Epochs, "epochs", c.Epochs, "epochs: passes over the training images")
 	fl.IntVar(&c.Steps, "steps", 0, "end after this number of steps, whatever --epochs says")
 	fl.StringVar(&c.Sampler, "sampler", c.Sampler, "batches of classes times images (balanced), or of images without regard to class (random)")

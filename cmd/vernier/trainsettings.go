@@ -26,7 +26,7 @@ var trainPlaces = map[string]string{
 	"freeze-bn-stats": "freeze.bn_stats", "freeze-bn-affine": "freeze.bn_affine", "warmup-epochs": "warmup_epochs",
 	"save-every": "run.save_every", "keep": "run.keep", "eval-every": "run.eval_every", "tensorboard": "run.tensorboard",
 	"freeze-to": "freeze.to", "cache-frozen": "data.cache_frozen",
-	"flow": "model.flow", "projection": "model.projection", "projection-norm": "model.projection_norm", "crops": "model.input.crops", "lora": "model.lora.rank", "lora-alpha": "model.lora.alpha", "ema": "ema",
+	"flow": "model.flow", "projection": "model.projection", "projection-norm": "model.projection_norm", "crops": "model.input.crops", "lora": "model.lora.rank", "lora-alpha": "model.lora.alpha", "ema": "ema", "momentum-encoder": "momentum_encoder",
 	"loss": "loss.name", "proxy-start": "loss.start", "memory": "loss.memory", "memory-start": "loss.memory_start",
 	"optimizer": "optimizer.name", "rate": "optimizer.rate", "head-rate": "optimizer.head_rate", "layer-decay": "optimizer.layer_decay", "proxy-rate": "optimizer.proxy_rate", "scale-rate": "optimizer.scale_rate",
 	"head-decay": "optimizer.head_decay", "proxy-decay": "optimizer.proxy_decay", "decay-bias": "optimizer.decay_bias", "decay-norm": "optimizer.decay_norm",
@@ -110,6 +110,12 @@ func (f *trainFlags) listed(fl *pflag.FlagSet) (list []run.Setting, err error) {
 			return nil, err
 		}
 		list = append(list, run.Setting{Path: "loss.terms", Value: terms, Source: "--term"})
+	}
+	if fl.Changed("queue") {
+		if fl.Changed("memory") {
+			return nil, errors.New("--queue and --memory are one setting: with --momentum-encoder the memory of earlier batches is its queue; give one of them")
+		}
+		list = append(list, run.Setting{Path: "loss.memory", Value: f.queue, Source: "--queue"})
 	}
 	if fl.Changed("decay-all") {
 		for _, place := range []string{"optimizer.decay_bias", "optimizer.decay_norm"} {
