@@ -41,3 +41,8 @@ func checkMined(t *testing.T, c *golden.Case, miner TripletMiner, losses ...Loss
 		golden.Close64(t, "grad_embeddings", dx.x, c.Outputs["grad_embeddings"], c.Tolerance)
 	}
 }
+
+func goldenBatchHard(t *testing.T, c *golden.Case) {
+	l := &Triplet{Margin: c.Params.Float("loss_margin", 0), Miner: BatchHard{}}
+	checkMined(t, c, BatchHard{}, l)
+}
