@@ -8,7 +8,7 @@ VERSION := $(RELEASE)+$(shell git describe --always --dirty --exclude='*' 2>/dev
 LDFLAGS := -X github.com/vernier-ml/vernier/cmd/internal/cli.version=$(VERSION)
 # Any Go from 1.21 on will do: the go command fetches the release that go.mod names.
 
-.PHONY: help house build build-gpu build-mpi gpu-check cuda-wheels-check demo test test-full test-mpi test-postgres test-browser lint lint-gpu bench generate release clean
+.PHONY: help house build build-gpu build-mpi gpu-check cuda-wheels-check demo test test-full test-mpi test-postgres test-browser test-arm64 lint lint-gpu bench generate release clean
 
 # The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
 # a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
@@ -30,7 +30,7 @@ endif
 GPU_ENV   = CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -Wno-implicit-function-declaration -Wno-deprecated-declarations -I$(CUDA_INC)" CGO_LDFLAGS="-L$(CURDIR)/$(dir $(LIBCUDA)) -ldl"
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
 
 build: ## build bin/vernier and bin/vernier-papers
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/vernier
@@ -89,6 +89,12 @@ SCREENSHOTS ?= bin/screenshots
 
 test-browser: ## the pages in Chromium (Debian: chromium), with pictures of them in SCREENSHOTS (bin/screenshots)
 	VERNIER_REQUIRE_BROWSER=1 VERNIER_SCREENSHOTS='$(abspath $(SCREENSHOTS))' $(GO) test -count=1 -run 'InABrowser$$' ./cmd/vernier
+
+QEMU ?= qemu-aarch64-static
+
+test-arm64: ## the kernels of arm64 under QEMU, on any Linux machine (Debian: qemu-user-static)
+	@command -v $(QEMU) >/dev/null || { echo "test-arm64: no $(QEMU) here: install it (Debian: qemu-user-static), or name another with QEMU="; exit 1; }
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -exec $(QEMU) -skip '/^portable$$' ./cpu
 
 lint: ## gofmt, vet and staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }
