@@ -128,6 +128,21 @@ func TestRanksTrainLayersOverTheWholeBatch(t *testing.T) {
 	}
 }
 
+// The sizes of a run name what is thrown away after it. With h = 8 and 4 classes: classifier
+// and reduction 36 and 72, attention 216 and 72, MLP 288 and 264, normalizations 32 and 8,
+// logits 32.
+func TestASessionSaysWhatOnlyTrainingNeeds(t *testing.T) {
+	c := layeredConfig(t)
+	c.Loss.Params = nil
+	c.WarmupEpochs, c.Freeze.To = 0, "block1"
+	s := begin(t, c)
+	_, frozen := countParams(s.model.Params)
+	want := fmt.Sprintf("%d parameters (%d trained) and 1020 that only training needs", s.model.Size(), s.model.Size()-frozen)
+	if text := s.Describe(); frozen == 0 || !strings.Contains(text, want) {
+		t.Errorf("%s, want %q in it", text, want)
+	}
+}
+
 func TestLayersDoNotFollowAScale(t *testing.T) {
 	c := layeredConfig(t)
 	c.Model.Scaling = "learn"

@@ -345,8 +345,21 @@ func (s *Session) Describe() string {
 		validation = len(s.sets.Validation.Classes)
 	}
 	numbers := plural.Of(s.model.Size(), "parameter")
-	if trained, frozen := countParams(s.model.Params); frozen > 0 {
-		numbers += fmt.Sprintf(" (%d trained)", trained)
+	own, layered := 0, 0 // numbers of the model, and of layers that only training needs, which are trained
+	for _, p := range s.model.Params.All() {
+		switch {
+		case !p.Trainable():
+		case p.Group.InModel():
+			own += p.Value.Size()
+		case p.Group == layers.Training:
+			layered += p.Value.Size()
+		}
+	}
+	if _, frozen := countParams(s.model.Params); frozen > 0 {
+		numbers += fmt.Sprintf(" (%d trained)", own)
+	}
+	if layered > 0 {
+		numbers += fmt.Sprintf(" and %d that only training needs", layered)
 	}
 	what := "activations and gradients"
 	if s.stepper.net.loss.OnEngine() {
