@@ -25,6 +25,10 @@ func (m *Model) Normalize(g *layers.Graph, x *layers.Node, training bool) *layer
 		x = m.rows(g, headPrefix+"rows", x)
 	case NormCoordinates:
 		x = m.coordinates(g, coordinates, x, !training || !m.ownStats(coordinates))
+	case NormDistance:
+		if training {
+			x = g.HostOp(headPrefix+"distance", meanDistance{}, x)
+		}
 	}
 	return m.rescale(g, headPrefix+"scale", x)
 }

@@ -102,8 +102,8 @@ func (s Spec) validateScaling() error {
 		return fmt.Errorf("unknown scaling %q (there is: %s, C a number above 0)", s.Scaling, strings.Join(Scalings(), ", "))
 	case s.Metric.Kind != metric.BRM:
 		return fmt.Errorf("scaling %q is for metric brm: other metrics, and the losses on them, do not depend on the scale, so that metric %v has nothing to learn it by", s.Scaling, s.Metric)
-	case s.Normalization == NormNone:
-		return fmt.Errorf("scaling %q needs embeddings of one scale: normalization %s or %s, not %s", s.Scaling, NormRows, NormCoordinates, NormNone)
+	case s.Normalization != NormRows && s.Normalization != NormCoordinates:
+		return fmt.Errorf("scaling %q needs embeddings of one scale: normalization %s or %s, not %s", s.Scaling, NormRows, NormCoordinates, s.Normalization)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ type Spec struct {
 	Normalization Normalization `json:"normalization"`
 	// Scale is c: rows are brought to length c*sqrt(h) for BRM and to c for
 	// the other metrics, coordinates to deviations with which rows have about
-	// that length. Without normalization it has no effect.
+	// that length. With NormNone and NormDistance rows do not depend on it.
 	Scale float64 `json:"scale"`
 	// Scaling says how c changes in training, from Scale on; empty if it does not.
 	Scaling Scaling `json:"scaling,omitempty"`
@@ -108,6 +108,9 @@ const (
 	// NormCoordinates brings every coordinate to mean 0 and one deviation over
 	// images: a batch normalization without gamma and beta.
 	NormCoordinates Normalization = "coordinates"
+	// NormDistance divides the embeddings of a batch by the mean distance between them,
+	// in training alone (Kim and Park 2021). It is for losses on pairs.
+	NormDistance Normalization = "distance"
 )
 
 // Pools lists the values of Spec.Pool.
@@ -122,7 +125,7 @@ func HeadNorms() []string {
 
 // Normalizations lists the values of Spec.Normalization.
 func Normalizations() []string {
-	return []string{string(NormNone), string(NormRows), string(NormCoordinates)}
+	return []string{string(NormNone), string(NormRows), string(NormCoordinates), string(NormDistance)}
 }
 
 // DefaultPool is what one uses with a backbone: the class token of a

@@ -57,6 +57,9 @@ func (c Config) validateLoss() error {
 	if err := c.validateLayered(loss, terms); err != nil {
 		return err
 	}
+	if err := c.checkDistanceNormalization(loss, terms); err != nil {
+		return err
+	}
 	m := c.Loss
 	if m.Start != "" && m.Start != "means" && m.Start != "random" {
 		return fmt.Errorf("rows of classes start at means or at random, not at %q", m.Start)
@@ -93,6 +96,25 @@ func (c Config) validateLayered(loss losses.Loss, terms []losses.Term) error {
 		if _, ok := l.(losses.Layered); ok {
 			return AtSetting("model.scaling", fmt.Errorf("the layers of loss %s do not see the metric, and so cannot follow a scale of embeddings that changes (%s)", names[i], c.Model.Scaling))
 		}
+	}
+	return nil
+}
+
+// checkDistanceNormalization refuses losses on class rows where a batch's embeddings are
+// divided by the mean distance between them, which class rows are not.
+func (c Config) checkDistanceNormalization(loss losses.Loss, terms []losses.Term) error {
+	if c.Model.Normalization != model.NormDistance {
+		return nil
+	}
+	name := c.Loss.Name
+	on := loss.Columns() == losses.Classes
+	for _, t := range terms {
+		if t.Loss != nil && t.Loss.Columns() == losses.Classes {
+			name, on = t.Name, true
+		}
+	}
+	if on {
+		return setting.Errorf("loss %s compares embeddings with rows of classes, which %s %s leaves where they are: take a loss on pairs, or another normalization", name, setting.Name("model.normalization"), model.NormDistance)
 	}
 	return nil
 }

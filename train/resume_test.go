@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/metric"
+	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -65,10 +67,14 @@ func TestWhatALossOwnsGoesOnWithARun(t *testing.T) {
 		},
 		"triplet":                func(l *run.LossConfig) { l.Params = map[string]string{"mining": "uniform"} },
 		"pairwise-cross-entropy": func(l *run.LossConfig) {},
+		"contrastive":            func(l *run.LossConfig) { l.Terms = []run.TermConfig{{Name: "mdr"}} }, // as its authors, see below
 	} {
 		c := smallConfig(t, shades(t, 8, 4))
 		c.WarmupEpochs, c.Loss = 0, run.LossConfig{Name: name}
 		change(&c.Loss)
+		if name == "contrastive" {
+			c.Model.Metric, c.Model.Normalization = metric.Metric{Kind: metric.Euclidean}, model.NormDistance
+		}
 		straight, r := resumedInTheMiddle(t, name, c)
 		if a, b := straight.state.History, r.state.History; len(a) != len(b) || a[2].Loss != b[2].Loss {
 			t.Errorf("%s: history %+v, want %+v", name, b, a)
