@@ -12,6 +12,7 @@ func neon() *kernels {
 		transpose:  transposeNEON,
 		copyRows:   copyRowsNEON,
 		copyPanels: copyPanelsNEON,
+		fetch:      func([]float32) {}, // its processors fetch ahead by themselves
 		gather:     gatherNEON,
 		gatherTaps: gatherTapsNEON,
 		add:        addNEON,
