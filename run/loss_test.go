@@ -13,7 +13,7 @@ func TestDistanceNormalizationIsForLossesOnPairs(t *testing.T) {
 		"{name: triplet, terms: [{name: center}]}": "loss center compares embeddings with rows of classes",
 		"{name: triplet, terms: [{name: mdr}]}":    "",
 	} {
-		err := configOf(t, base+loss+"}").Validate()
+		_, err := settings(t, base+loss+"}").Config()
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", loss, err, want)
 		}
