@@ -71,6 +71,10 @@ var ErrNothingNamed = errors.New("which rows are to be removed? The filter names
 // ErrTooFew says that a store has found fewer rows than it has.
 var ErrTooFew = errors.New("the store returned fewer rows than it has")
 
+// ErrUnavailable says that a store cannot be reached or takes no more connections at the
+// moment. The same call may be made again later.
+var ErrUnavailable = errors.New("the gallery does not answer")
+
 // Match is a row of a store and its distance from a query.
 type Match struct {
 	Key      string  `json:"key"`

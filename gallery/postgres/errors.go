@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -26,12 +29,20 @@ const (
 	noFunction       = "42883"
 	noType           = "42704"
 	diskFull         = "53100"
+	shutDown         = "57P01"
+	crashed          = "57P02"
+	starting         = "57P03"
 )
 
 // explained is an error that says what to do.
 type explained struct{ error }
 
 func (e explained) Unwrap() error { return e.error }
+
+// unavailable is an error that is gallery.ErrUnavailable too.
+type unavailable struct{ error }
+
+func (e unavailable) Unwrap() []error { return []error{e.error, gallery.ErrUnavailable} }
 
 // explain says of an error of the database what to do about it.
 func (s *Store) explain(err error) error {
@@ -42,7 +53,7 @@ func (s *Store) explain(err error) error {
 		return err
 	}
 	c := s.at.config.ConnConfig
-	hint := ""
+	hint, away := "", false
 	var server *pgconn.PgError
 	var connecting *pgconn.ConnectError
 	switch {
@@ -57,21 +68,36 @@ func (s *Store) explain(err error) error {
 		case noPrivilege:
 			hint = fmt.Sprintf("user %s lacks a right. Somebody who has it does once: CREATE EXTENSION vector; GRANT CREATE ON SCHEMA public TO %s", c.User, c.User)
 		case tooManyConnected:
-			hint = "wait, raise max_connections of the server, or give the address pool_max_conns=2"
+			hint, away = "wait, raise max_connections of the server, or give the address pool_max_conns=2", true
+		case shutDown, crashed, starting:
+			hint, away = "wait until the server is up; nothing was changed, and the same command may be given again", true
 		case diskFull:
 			hint = "the disk of the server is full: nothing was changed"
 		}
 		// Message alone: the rest of the error may quote rows.
 		err = fmt.Errorf("PostgreSQL says: %s (%s)", server.Message, server.Code)
 	case errors.As(err, &connecting):
-		hint = fmt.Sprintf("is a PostgreSQL server running at %s:%d, and may this machine connect to it?", c.Host, c.Port)
-	case pgconn.Timeout(err) || pgconn.SafeToRetry(err):
-		hint = "the server went away; nothing was changed, and the same command may be given again"
+		hint, away = fmt.Sprintf("is a PostgreSQL server running at %s:%d, and may this machine connect to it?", c.Host, c.Port), true
+	case pgconn.Timeout(err) || pgconn.SafeToRetry(err) || lost(err):
+		hint, away = "the server went away; nothing was changed, and the same command may be given again", true
+	}
+	if away {
+		err = unavailable{err}
 	}
 	if hint == "" {
 		return explained{fmt.Errorf("%s: %w", s.at.shown, err)}
 	}
 	return explained{fmt.Errorf("%s: %w; %s", s.at.shown, err, hint)}
+}
+
+// lost reports whether a connection broke.
+func lost(err error) bool {
+	for _, is := range []error{pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
 }
 
 // ended reports whether an error is of a caller's context and not of connecting.
