@@ -2,10 +2,13 @@ package vernier
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"image"
 	"io"
+	"os"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
@@ -20,11 +23,35 @@ type Image struct {
 	name string // of its file; empty for none
 	load func(context.Context, *Model) (*pixels.RGB, error)
 	row  []float32
+	// sum, after load, is the SHA-256 of the file; nil for what is none.
+	sum func() ([]byte, error)
+}
+
+// key is what a gallery knows the image by, as data.Set.Key: empty for what is no file.
+func (img Image) key() (string, error) {
+	if img.sum == nil {
+		return "", nil
+	}
+	sum, err := img.sum()
+	return hex.EncodeToString(sum), err
 }
 
 // File is the image in a file.
 func File(path string) Image {
-	return Image{name: path, load: func(ctx context.Context, m *Model) (*pixels.RGB, error) { return data.DecodeFile(ctx, m.decoder, path) }}
+	return Image{
+		name: path,
+		load: func(ctx context.Context, m *Model) (*pixels.RGB, error) { return data.DecodeFile(ctx, m.decoder, path) },
+		sum: func() ([]byte, error) {
+			f, err := os.Open(path)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			h := sha256.New()
+			_, err = io.Copy(h, f)
+			return h.Sum(nil), err
+		},
+	}
 }
 
 // Files makes images of several files.
@@ -38,7 +65,13 @@ func Files(paths ...string) []Image {
 
 // Bytes is the image whose file has the given content, which is not copied.
 func Bytes(file []byte) Image {
-	return Image{load: func(ctx context.Context, m *Model) (*pixels.RGB, error) { return m.decoder.Decode(ctx, file) }}
+	return Image{
+		load: func(ctx context.Context, m *Model) (*pixels.RGB, error) { return m.decoder.Decode(ctx, file) },
+		sum: func() ([]byte, error) {
+			sum := sha256.Sum256(file)
+			return sum[:], nil
+		},
+	}
 }
 
 // Reader is the image that r holds, whose end is that of the file. It can be embedded
@@ -46,7 +79,13 @@ func Bytes(file []byte) Image {
 // one a processor: what comes slowly is better read first, and given as Bytes. Waiting
 // for r does not end with a context.
 func Reader(r io.Reader) Image {
-	return Image{load: func(ctx context.Context, m *Model) (*pixels.RGB, error) { return m.decoder.DecodeReader(ctx, r) }}
+	h := sha256.New()
+	return Image{
+		load: func(ctx context.Context, m *Model) (*pixels.RGB, error) {
+			return m.decoder.DecodeReader(ctx, io.TeeReader(r, h))
+		},
+		sum: func() ([]byte, error) { return h.Sum(nil), nil },
+	}
 }
 
 // Picture is an image that is decoded already, or was drawn. Its transparency is

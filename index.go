@@ -39,9 +39,13 @@ type Entry struct {
 }
 
 // AppendIndex embeds images and adds them to the index in a file, which it makes if it is
-// not there. An image whose name the index has takes the place of that one. Once it returns,
-// they are on the disk; if it does not, or with an error, none is. The error is ErrOtherModel if the index is another model's, and has an *ImageError
-// for every image that cannot be decoded. Processes that add to an index take turns.
+// not there. An image is known by the SHA-256 of its file, as to the command vernier index: the
+// same image under another name is the same entry, and an image whose name the index has takes
+// the place of that one. A Picture or Row has no file and is known by its name, or without one
+// by its embedding. Once AppendIndex returns, the images are on the disk; if it does not, or
+// with an error, none is. The error is ErrOtherModel if the index is another model's, and has
+// an *ImageError for every image that cannot be decoded. Processes that add to an index take
+// turns.
 func (m *Model) AppendIndex(ctx context.Context, path string, entries ...Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -59,7 +63,12 @@ func (m *Model) AppendIndex(ctx context.Context, path string, entries ...Entry) 
 		return err
 	}
 	t := &gallery.Table{Embeddings: m.table(rows), Metric: info.Metric, Model: info.Model}
-	for _, e := range entries {
+	for i, e := range entries {
+		key, err := e.Image.key()
+		if err != nil {
+			return fmt.Errorf("vernier: %w", &ImageError{i, e.Image.name, err})
+		}
+		t.Keys = append(t.Keys, key)
 		t.Paths = append(t.Paths, cmp.Or(nametext.Valid(e.Name), nametext.Encode(e.Image.name)))
 		t.Classes = append(t.Classes, e.Class)
 	}

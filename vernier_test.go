@@ -3,6 +3,7 @@ package vernier_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"image/png"
@@ -518,5 +519,52 @@ func TestRowsTakeThePlaceOfImages(t *testing.T) {
 	}
 	if _, err := loaded(t, birds(t)).Embed(t.Context(), far); err == nil || !strings.Contains(err.Error(), "it is a Row, and the model takes images") {
 		t.Errorf("a row for a model of images: %v", err)
+	}
+}
+
+// An image is one entry of an index, whatever it was read from and called.
+func TestAnIndexKnowsImagesByTheirFiles(t *testing.T) {
+	folder := birds(t)
+	index, file := filepath.Join(t.TempDir(), "own.index"), filepath.Join(folder, "wren1.png")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := loaded(t, folder)
+	for _, c := range []struct {
+		entry vernier.Entry
+		len   int
+		name  string
+	}{
+		{vernier.Entry{Image: vernier.File(file), Class: "wren"}, 1, file},
+		{vernier.Entry{Image: vernier.Bytes(content), Name: "moved"}, 1, "moved"},
+		{vernier.Entry{Image: vernier.Reader(bytes.NewReader(content)), Name: "again"}, 1, "again"},
+		{vernier.Entry{Image: vernier.Picture(drawBird(1, 1)), Name: "drawn"}, 2, ""},
+		{vernier.Entry{Image: vernier.Picture(drawBird(1, 1)), Name: "drawn"}, 2, ""},
+	} {
+		if err := m.AppendIndex(t.Context(), index, c.entry); err != nil {
+			t.Fatal(err)
+		}
+		x, err := m.OpenIndex(index)
+		if err != nil || x.Len() != c.len {
+			t.Fatalf("%s: %d images, want %d: %v", c.name, x.Len(), c.len, err)
+		}
+		near, err := x.Search(t.Context(), vernier.File(file), 1)
+		if c.name != "" && (err != nil || near[0].Name != c.name || near[0].Class != "wren") {
+			t.Errorf("%+v, want %s: %v", near, c.name, err)
+		}
+	}
+	s, err := gallery.OpenFile(index, gallery.Info{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	key := fmt.Sprintf("%x", sha256.Sum256(content))
+	if known, err := s.Known(t.Context(), []string{key}); err != nil || known[key].Path != "again" {
+		t.Errorf("%+v: %v", known, err)
+	}
+	gone := filepath.Join(folder, "gone.png")
+	if err := m.AppendIndex(t.Context(), index, vernier.Entry{Image: vernier.File(gone)}); !errors.As(err, new(*vernier.ImageError)) {
+		t.Errorf("a file that is not there: %v", err)
 	}
 }
