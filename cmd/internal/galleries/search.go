@@ -11,7 +11,6 @@ import (
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/gallery"
-	"github.com/vernier-ml/vernier/gallery/postgres"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
@@ -31,7 +30,7 @@ func (c *command) search() *cobra.Command {
 		Use:   "search RUN --in ADDRESS --query IMAGE...",
 		Short: "Find the images of a gallery that are nearest to given ones",
 		Long: `Embed the query images with the model of a run and print the nearest images of the
-gallery at --in, by the run's metric: ` + addressHelp + `.
+gallery at --in, by the run's metric: ` + AddressHelp + `.
 With --in several times, all are searched and the answers merged. With --class, only images
 of that class are found; there are --nearest of them, unless the gallery has fewer.
 
@@ -45,11 +44,11 @@ the nearest by the run's metric are printed. If the model has a threshold (verni
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringArrayVar(&f.in, "in", nil, "where the gallery is: "+addressHelp+"; may be repeated")
+	fl.StringArrayVar(&f.in, "in", nil, "where the gallery is: "+AddressHelp+"; may be repeated")
 	fl.StringArrayVar(&f.queries, "query", nil, "image, folder or archive to search for; more may follow")
 	fl.IntVarP(&f.k, "nearest", "k", 10, "number of images to find")
 	fl.StringArrayVar(&f.classes, "class", nil, "find only images of this class; may be repeated for one of several")
-	fl.IntVar(&f.candidates, "candidates", 0, "rows that a database is asked for (default 200, or 20 for each of --nearest)")
+	fl.IntVar(&f.candidates, "candidates", 0, "rows that a database is asked for (default 400, or 20 for each of --nearest)")
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
 	f.images.AddSearch(cmd)
 	return cmd
@@ -70,7 +69,7 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string) error {
 	queries := append(f.queries, args[1:]...)
 	switch {
 	case len(f.in) == 0:
-		return cli.Usagef("--in is missing: say where the gallery is, %s", addressHelp)
+		return cli.Usagef("--in is missing: say where the gallery is, %s", AddressHelp)
 	case len(queries) == 0:
 		return cli.Usagef("--query is missing: say which images to search for")
 	}
@@ -80,7 +79,7 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer m.Close()
 	ctx := cmd.Context()
-	s, err := Open(ctx, f.in, m.Info(), m.Engine(), postgres.Options{})
+	s, err := Open(ctx, f.in, m.Info(), Options{Engine: m.Engine()})
 	if err != nil {
 		return err
 	}
