@@ -29,6 +29,8 @@ func finish(ctx context.Context, w http.ResponseWriter, v any, err error) {
 		api.Reply(w, v)
 	case errors.Is(err, gallery.ErrOtherModel):
 		api.Fail(w, http.StatusConflict, err)
+	case errors.Is(err, gallery.ErrUnavailable):
+		api.Fail(w, http.StatusServiceUnavailable, gallery.ErrUnavailable)
 	default:
 		api.Fail(w, http.StatusInternalServerError, err)
 	}

@@ -223,9 +223,9 @@ func (s *Server) forget(ctx context.Context, keys []string) error {
 }
 
 func (s *Server) changed(ctx context.Context, c api.Changed) (*api.Changed, error) {
-	stats, err := s.cfg.Gallery.Stats(ctx)
-	c.Rows = stats.Rows
 	s.figures.changed(c)
+	var err error
+	c.Rows, err = s.rows.changed(ctx, c.Added-c.Deleted)
 	return &c, err
 }
 

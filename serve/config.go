@@ -29,6 +29,8 @@ type Config struct {
 	// Features is how many numbers a row has that the model takes; 0 means that it takes
 	// images.
 	Features int
+	// Candidates are asked of a gallery that is not exact, as gallery.SearchOptions says.
+	Candidates int
 	// Picture returns the image of a row, or an error if there is none. nil for rows of features.
 	Picture func(ctx context.Context, path string) (image.Image, error)
 	// Kept, if set, is the folder that the files of images that are put are kept in.
@@ -69,6 +71,7 @@ type Server struct {
 	pictures *pictures
 	kept     *kept // nil without Config.Kept
 	figures  *figures
+	rows     *rowCount
 }
 
 // New checks a configuration.
@@ -82,8 +85,8 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Waiting == 0 {
 		cfg.Waiting = defaultWaiting
 	}
-	if cfg.MaxBytes < 1 || cfg.Waiting < 1 || cfg.Features < 0 {
-		return nil, fmt.Errorf("serve: %d bytes, %d queries and %d features: want positive numbers", cfg.MaxBytes, cfg.Waiting, cfg.Features)
+	if cfg.MaxBytes < 1 || cfg.Waiting < 1 || cfg.Features < 0 || cfg.Candidates < 0 {
+		return nil, fmt.Errorf("serve: %d bytes, %d queries, %d features and %d candidates: want positive numbers", cfg.MaxBytes, cfg.Waiting, cfg.Features, cfg.Candidates)
 	}
 	s := &Server{
 		cfg: cfg, info: cfg.Gallery.Info(), seats: newSeats(cfg.Waiting), uploads: newUploads(cfg.MaxBytes),
@@ -95,6 +98,7 @@ func New(cfg Config) (*Server, error) {
 		}
 		s.tokens = append(s.tokens, sha256.Sum256([]byte(token)))
 	}
+	s.rows = &rowCount{store: cfg.Gallery}
 	s.figures = newFigures(s)
 	s.embedder = newBatcher(embedBatches, maxEmbedded, s.figures.batch("embed"), cfg.Embed)
 	s.searcher = newBatcher(1, maxSearched, s.figures.batch("search"), s.find)

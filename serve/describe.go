@@ -7,14 +7,15 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/serve/api"
 )
 
 // describe answers GET /v1/info.
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
-	stats, err := s.cfg.Gallery.Stats(r.Context())
+	count, err := s.rows.get(r.Context())
 	finish(r.Context(), w, api.Info{
-		Title: s.cfg.Title, Data: s.cfg.Data, Rows: stats.Rows, Metric: s.info.Metric, Model: s.info.Model, Dim: s.info.Dim,
+		Title: s.cfg.Title, Data: s.cfg.Data, Rows: count, Metric: s.info.Metric, Model: s.info.Model, Dim: s.info.Dim,
 		Features: s.cfg.Features, Threshold: s.cfg.Threshold, MaxBytes: s.cfg.MaxBytes, Changes: len(s.tokens) > 0,
 	}, err)
 }
@@ -32,14 +33,18 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	leave, err := s.seats.take(1)
 	if err == nil {
 		leave()
-		_, err = s.cfg.Gallery.Stats(ctx)
+		_, err = s.cfg.Gallery.Known(ctx, []string{""}) // which counts nothing
 	}
 	if f := (failure{}); errors.As(err, &f) {
 		plain(w, f.status, f.Error())
 		return
 	}
+	if errors.Is(err, gallery.ErrUnavailable) {
+		plain(w, http.StatusServiceUnavailable, gallery.ErrUnavailable.Error())
+		return
+	}
 	if err != nil {
-		plain(w, http.StatusServiceUnavailable, fmt.Sprintf("the gallery does not answer: %v", err))
+		plain(w, http.StatusServiceUnavailable, fmt.Sprintf("%v: %v", gallery.ErrUnavailable, err))
 		return
 	}
 	plain(w, http.StatusOK, "ready")

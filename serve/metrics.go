@@ -54,11 +54,11 @@ func newFigures(s *Server) *figures {
 		}, func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 			defer cancel()
-			stats, err := s.cfg.Gallery.Stats(ctx)
+			rows, err := s.rows.get(ctx)
 			if err != nil {
 				return -1
 			}
-			return float64(stats.Rows)
+			return float64(rows)
 		}))
 	return f
 }

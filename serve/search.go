@@ -118,11 +118,11 @@ func (s *Server) found(ctx context.Context, q question) (*api.Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	stats, err := s.cfg.Gallery.Stats(ctx)
+	count, err := s.rows.get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	answer := &api.Found{Results: make([]api.Result, len(lists)), Rows: stats.Rows}
+	answer := &api.Found{Results: make([]api.Result, len(lists)), Rows: count}
 	for i, list := range lists {
 		list = slices.DeleteFunc(list, func(m gallery.Match) bool { return self != "" && m.Key == self })
 		if len(list) > q.offset+q.k && q.offset+2*q.k <= api.MaxDepth {
@@ -212,7 +212,7 @@ func (s *Server) find(ctx context.Context, all []wanted) ([][]gallery.Match, []e
 		for _, i := range members {
 			queries.X, queries.N, k = append(queries.X, all[i].row...), queries.N+1, max(k, all[i].k)
 		}
-		opt := gallery.SearchOptions{}
+		opt := gallery.SearchOptions{Candidates: s.cfg.Candidates}
 		if class != "" {
 			opt.Where.Classes = []string{class}
 		}

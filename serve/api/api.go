@@ -49,8 +49,9 @@ type Found struct {
 	Results []Result `json:"results"` // of each query, in their order
 	// Next is the offset of the next page; 0 if there is none.
 	Next int `json:"next,omitempty"`
-	// Rows is the size of the gallery. Where it changes between two pages, they may overlap
-	// or leave rows out.
+	// Rows is the size of the gallery now or a while ago: a database is not made to count by
+	// every search. Where the gallery changes between two pages, they may overlap or leave
+	// rows out.
 	Rows int `json:"rows"`
 }
 
