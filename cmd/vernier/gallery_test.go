@@ -82,7 +82,7 @@ func galleryCommands(t *testing.T, folder, images string, place []string) {
 	say(cli.ExitDone, "removed 1 row; 47 rows left", append([]string{"remove", query}, in("--in")...)...)
 	say(cli.ExitDone, "removed 8 rows; 39 rows left", append([]string{"remove", "--class", "class 09"}, in("--in")...)...)
 	say(cli.ExitDone, "39 rows", append([]string{"info"}, in("--in")...)...)
-	say(cli.ExitDone, "200  1.0000  1.00", append([]string{"check", "--sample", "20"}, in("--in")...)...)
+	say(cli.ExitDone, "400  1.0000  1.00", append([]string{"check", "--sample", "20"}, in("--in")...)...)
 	say(cli.ExitUsage, "which images?", append([]string{"remove"}, in("--in")...)...)
 	say(cli.ExitUsage, "give one of them", append(push, "--split", "test", "--from", "x.npy")...)
 	other := filepath.Join(t.TempDir(), "other")

@@ -35,7 +35,7 @@ func flagLimits() map[string]cli.Limit {
 		"--jobs": cli.Whole(1, cli.MaxWorkers), "--max-bad": cli.Both(cli.FromZero, cli.UpTo("data.max_bad")),
 		"train --trace":  cli.Whole(0, maxTraced),
 		"--memory-limit": cli.Parsed(parseBytes), "--dry-run": cli.Among(dryRunForms...),
-		"--listen": addressAndPort, "--max-mb": cli.Whole(1, 1024), "--max-waiting": cli.Whole(1, 100_000),
+		"--listen": addressAndPort, "--max-mb": cli.Whole(1, 1024), "--max-waiting": cli.Whole(1, 100_000), "serve --candidates": cli.Whole(0, 100_000),
 
 		// benchmarks
 		"--batch": cli.Both(cli.FromZero, cli.UpTo("batch_size")), "--rounds": cli.Whole(1, 10_000), "--ranks": cli.Whole(1, 64), "--peer-pattern": cli.Parsed(regexp.Compile),

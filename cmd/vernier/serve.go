@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
-	"github.com/vernier-ml/vernier/internal/nametext"
+	"github.com/vernier-ml/vernier/cmd/internal/galleries"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/run"
@@ -24,19 +24,20 @@ import (
 func newServe(log *logrus.Logger) *cobra.Command {
 	f := &serveFlags{}
 	cmd := &cobra.Command{
-		Use:   "serve RUN [--gallery FILE]",
+		Use:   "serve RUN [--gallery ADDRESS...]",
 		Short: "A page and a service to search a gallery by image, and to add and delete",
 		Long: `Serve a gallery: a page on which one drops an image, sees the nearest images with
 their distances and marks each as right or wrong, and the same for programs. /docs of the
 server describes the requests, docs/serve.md explains them.
 
-The gallery is --gallery, an index as vernier index makes it. What is added to it
-meanwhile, by requests or by vernier index, is found at once. Without --gallery it is an
-index in RUN, of the images of --split or of --data. An index that is not there is made
-first, and the next start finds it there; --renew makes it anew.
+The gallery is at --gallery: an index as vernier index makes it, a table of PostgreSQL that
+vernier gallery push has filled, or several of these, over which its rows are spread. What
+is added to it meanwhile, by requests, by other services or by commands, is found at once.
+Without --gallery it is an index in RUN, of the images of --split or of --data. One index
+that is not there is made first, and the next start finds it there; --renew makes it anew.
 
 Whoever sends a token of --token-file may add, replace and delete: a file of one token a
-line, of 16 characters at least. What was acknowledged is on the disk. --keep is a folder
+line, of 16 characters at least. What was acknowledged is on the disk of the gallery. --keep is a folder
 for the images that are added, so that the page can show them.
 
 Marks are added to RUN/` + run.MarksFile + `, a JSON object a line. Queries are not kept. For a
@@ -49,6 +50,7 @@ answers 503 with Retry-After. Ctrl-C or SIGTERM ends it after the requests that 
 with exit status 0.`,
 		Example: `  vernier serve runs/birds
   vernier serve runs/birds --gallery birds.index --token-file tokens --keep birds-added
+  vernier serve runs/birds --gallery 'postgres://me@db/birds?table=photos'
   vernier serve runs/birds --split all --listen 127.0.0.1:9000`,
 		Args: cli.Takes(false, "RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], log) },
@@ -56,7 +58,8 @@ with exit status 0.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8321", "address and port; port 0 for a free one")
-	fl.StringVar(&f.gallery, "gallery", "", "index to serve; made of --split or --data if it is not there (default one in RUN)")
+	fl.StringArrayVar(&f.gallery, "gallery", nil, "gallery to serve: "+galleries.AddressHelp+"; may be repeated; an index that is not there is made of --split or --data (default an index in RUN)")
+	fl.IntVar(&f.candidates, "candidates", 0, "rows that a database is asked for at each query (default 400, or 20 for each neighbor)")
 	fl.BoolVar(&f.renew, "renew", false, "make the index in RUN anew, of the images as they are now")
 	fl.StringVar(&f.tokens, "token-file", "", "file of tokens, one a line, for those who add and delete (default nobody may)")
 	fl.StringVar(&f.keep, "keep", "", "folder to keep the images in that requests add (default they are not kept)")
@@ -74,19 +77,21 @@ with exit status 0.`,
 // serveFlags are those of serve.
 type serveFlags struct {
 	selectionFlags
-	listen, marks, gallery string
-	renew                  bool
-	tokens, keep           string
-	certificate, key       string
-	megabytes, waiting     int
-	asJSON                 bool
+	listen, marks      string
+	gallery            []string
+	renew              bool
+	tokens, keep       string
+	certificate, key   string
+	megabytes, waiting int
+	candidates         int
+	asJSON             bool
 }
 
 func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (err error) {
 	if (f.certificate == "") != (f.key == "") {
 		return cli.Usagef("--tls-cert and --tls-key: give both or neither")
 	}
-	if f.renew && f.gallery != "" {
+	if f.renew && len(f.gallery) > 0 {
 		return cli.Usagef("--renew is for the index in RUN: vernier index --force makes --gallery anew")
 	}
 	f.complete(cmd, log)
@@ -130,7 +135,8 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	c.Title, c.Data, c.Gallery = folder.Name(), nametext.WithoutFolders(g.name), g.store
+	c.Title, c.Data, c.Gallery = folder.Name(), g.name, g.store
+	c.Candidates = f.candidates
 	c.MaxBytes, c.Waiting, c.Tokens, c.Kept = int64(f.megabytes)<<20, f.waiting, tokens, f.keep
 	if c.Features == 0 {
 		shown := newShown(cfg, f.sel)
@@ -157,12 +163,15 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (e
 	if err != nil {
 		return err
 	}
+	if stats.Rows == 0 {
+		log.Warnf("the gallery %s has no rows: vernier gallery push fills it", g.place)
+	}
 	url := "http://" + at.String() + "/"
 	if secure != nil {
 		url = "https://" + at.String() + "/"
 	}
 	if f.asJSON {
-		err = cli.WriteJSONLine(cmd.OutOrStdout(), map[string]any{"url": url, "rows": stats.Rows, "gallery": g.path, "marks": marks, "no_marks": c.Page.NoMarks()})
+		err = cli.WriteJSONLine(cmd.OutOrStdout(), map[string]any{"url": url, "rows": stats.Rows, "gallery": g.place, "marks": marks, "no_marks": c.Page.NoMarks()})
 	} else {
 		what := "image"
 		if c.Features > 0 {
@@ -172,7 +181,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (e
 		if c.Page.NoMarks() != "" {
 			told = c.Page.NoMarks()
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s of %s at %s\n%s; Ctrl-C ends it\n", plural.Of(stats.Rows, what), g.path, url, told)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s of %s at %s\n%s; Ctrl-C ends it\n", plural.Of(stats.Rows, what), g.place, url, told)
 	}
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -133,7 +134,7 @@ func TestServeKeepsWhatItAcknowledgedThroughAKill(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		kill := func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
+		kill := sync.OnceFunc(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }) // of two that wait one would hang
 		t.Cleanup(kill)
 		line, err := bufio.NewReader(out).ReadBytes('\n')
 		var told struct{ URL string }

@@ -10,10 +10,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/vernier-ml/vernier/cmd/internal/galleries"
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
@@ -27,35 +29,50 @@ import (
 // servedGallery is what serve searches.
 type servedGallery struct {
 	store gallery.Store
-	path  string // for people
-	name  string // of what it holds
+	place string // for whoever starts the service
+	name  string // of what it holds, for those who search
 	close func() error
 }
 
 // Close ends the use of the store, and then of the engine that searches it.
 func (g *servedGallery) Close() error { return errors.Join(g.store.Close(), g.close()) }
 
-// openGallery opens the index that is to be served, or makes it first.
+// openGallery opens the gallery that is to be served. An index that is not there is made first.
 func (f *serveFlags) openGallery(ctx context.Context, folder run.Folder, eng engine.Engine, log *logrus.Logger) (*servedGallery, error) {
 	info, err := runInfo(folder, eng, f.sel.Choice, f.sel.Crops)
 	if err != nil {
 		return nil, err
-	}
-	path, own := f.gallery, f.gallery == ""
-	if own {
-		path = folder.Path(f.ownIndex())
 	}
 	// Searches have an engine of their own: that of the model is busy with embedding.
 	searching, err := cpu.New(cpu.Options{Threads: f.threads})
 	if err != nil {
 		return nil, err
 	}
-	g := &servedGallery{path: path, name: filepath.Base(path), close: searching.Close}
+	g := &servedGallery{close: searching.Close}
+	if len(f.gallery) > 1 || len(f.gallery) == 1 && galleries.IsAddress(f.gallery[0]) {
+		g.place, g.name = strings.Join(f.gallery, ", "), galleries.Title(f.gallery)
+		g.store, err = galleries.Open(ctx, f.gallery, info, galleries.Options{Engine: searching})
+	} else {
+		g.store, err = f.openIndex(ctx, g, folder, eng, info, searching, log)
+	}
+	if err != nil {
+		return nil, errors.Join(err, searching.Close())
+	}
+	return g, nil
+}
+
+// openIndex opens the index of --gallery or else the one in RUN.
+func (f *serveFlags) openIndex(ctx context.Context, g *servedGallery, folder run.Folder, eng engine.Engine, info gallery.Info, searching engine.Engine, log *logrus.Logger) (gallery.Store, error) {
+	own := len(f.gallery) == 0
 	if own {
-		if g.name = f.sel.Data; g.name == "" {
+		g.place = folder.Path(f.ownIndex())
+		if g.name = nametext.WithoutFolders(f.sel.Data); g.name == "" {
 			g.name = "the run, split " + f.sel.Split
 		}
+	} else {
+		g.place, g.name = f.gallery[0], galleries.Title(f.gallery)
 	}
+	path := g.place
 	store, err := gallery.OpenFile(path, info, searching)
 	switch _, missing := os.Stat(path); {
 	case errors.Is(missing, fs.ErrNotExist), own && f.renew, own && errors.Is(err, gallery.ErrOtherModel):
@@ -69,10 +86,9 @@ func (f *serveFlags) openGallery(ctx context.Context, folder run.Folder, eng eng
 		log.Infof("%s: made at an earlier start; --renew makes it anew", path)
 	}
 	if err != nil {
-		return nil, errors.Join(err, searching.Close())
+		return nil, err
 	}
-	g.store = store
-	return g, nil
+	return store, nil
 }
 
 // ownIndex is the name of the index in RUN of the images that the flags choose.

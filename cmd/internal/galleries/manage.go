@@ -22,16 +22,16 @@ type placeFlags struct {
 func (f *placeFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringArrayVar(&f.in, "in", nil, "where the gallery is: "+addressHelp+"; may be repeated")
+	fl.StringArrayVar(&f.in, "in", nil, "where the gallery is: "+AddressHelp+"; may be repeated")
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
 }
 
 // open opens the gallery, whosever rows it has.
 func (f *placeFlags) open(cmd *cobra.Command) (gallery.Store, error) {
 	if len(f.in) == 0 {
-		return nil, cli.Usagef("--in is missing: say where the gallery is, %s", addressHelp)
+		return nil, cli.Usagef("--in is missing: say where the gallery is, %s", AddressHelp)
 	}
-	return Open(cmd.Context(), f.in, gallery.Info{}, nil, postgres.Options{})
+	return Open(cmd.Context(), f.in, gallery.Info{}, Options{})
 }
 
 func (c *command) remove() *cobra.Command {
@@ -150,7 +150,7 @@ with it. PostgreSQL does the same by itself (autovacuum).`,
 }
 
 // errRecall is a gallery that does not find what it should.
-var errRecall = errors.New("the nearest images are not all among the candidates: give vernier gallery search more --candidates, or keep the gallery in a file, which is searched exactly")
+var errRecall = errors.New("the nearest images are not all among the candidates: give vernier gallery search and vernier serve more --candidates, or keep the gallery in a file, which is searched exactly")
 
 func (c *command) check() *cobra.Command {
 	f := &placeFlags{}
@@ -163,9 +163,10 @@ func (c *command) check() *cobra.Command {
 		Long: `Search for a sample of the images of the gallery at --in, once through its index and once
 by comparing all rows exactly, and print the share of the nearest images that are found
 (recall) for each number of --candidates. All rows are read twice, and few are in memory
-at a time. If the recall with the last number is below --at-least, the command fails.`,
+at a time. If the recall with the last number is below --at-least, the command fails; what
+vernier gallery search and vernier serve ask for by themselves is 400.`,
 		Example: `  vernier gallery check --in postgres://me@db/birds
-  vernier gallery check --in postgres://me@db/birds --sample 1000 --candidates 20,50,200 --json`,
+  vernier gallery check --in postgres://me@db/birds --sample 1000 --candidates 100,400,800 --json`,
 		Args: cli.Takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := f.open(cmd)
@@ -201,7 +202,7 @@ at a time. If the recall with the last number is below --at-least, the command f
 	fl := cmd.Flags()
 	fl.IntVar(&opt.Sample, "sample", 200, "number of images to search for")
 	fl.IntVarP(&opt.K, "nearest", "k", 10, "nearest images of each")
-	fl.StringVar(&candidates, "candidates", "50,100,200", "numbers of candidates, separated by commas")
-	fl.Float64Var(&least, "at-least", 0.99, "recall below which the command fails")
+	fl.StringVar(&candidates, "candidates", "100,200,400", "numbers of candidates, separated by commas")
+	fl.Float64Var(&least, "at-least", 0.999, "recall below which the command fails")
 	return cmd
 }

@@ -56,7 +56,7 @@ func (c *command) push() *cobra.Command {
 		Use:   "push RUN --to ADDRESS [IMAGE...]",
 		Short: "Embed images and put them into a gallery",
 		Long: `Embed images with the model of a run and put them into the gallery at --to, which is
-made if it is not there: ` + addressHelp + `. With
+made if it is not there: ` + AddressHelp + `. With
 --to several times, rows are spread over all by their keys. Which images: the IMAGEs
 (files, folders, archives), those of --data SPEC, those of the run's own --split, all
 with their classes where these are known; or rows that are embedded already, by --from.
@@ -73,7 +73,7 @@ again does what is left to do. A database gets its index after the rows, when th
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringArrayVar(&f.to, "to", nil, "where the gallery is: "+addressHelp+"; may be repeated")
+	fl.StringArrayVar(&f.to, "to", nil, "where the gallery is: "+AddressHelp+"; may be repeated")
 	fl.IntVar(&f.from, "index-from", postgres.DefaultIndexFrom, "number of rows from which on a database gets an index")
 	fl.StringVar(&f.memory, "index-memory", humanize.IBytes(postgres.DefaultIndexMemory), "memory that a server may take while it makes the index")
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
@@ -91,7 +91,7 @@ type pushed struct {
 
 func (f *pushFlags) run(cmd *cobra.Command, args []string) error {
 	if len(f.to) == 0 {
-		return cli.Usagef("--to is missing: say where the gallery is, %s", addressHelp)
+		return cli.Usagef("--to is missing: say where the gallery is, %s", AddressHelp)
 	}
 	if err := f.images.Check(cmd, args[1:]); err != nil {
 		return err
@@ -106,8 +106,9 @@ func (f *pushFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer m.Close()
 	ctx, events := cmd.Context(), f.events(f.log)
-	opt := postgres.Options{IndexFrom: f.from, IndexMemory: memory, Notice: func(text string) { events.Say("%s", text) }}
-	s, err := Open(ctx, f.to, m.Info(), m.Engine(), opt)
+	opt := Options{Engine: m.Engine()}
+	opt.Postgres = postgres.Options{IndexFrom: f.from, IndexMemory: memory, Notice: func(text string) { events.Say("%s", text) }}
+	s, err := Open(ctx, f.to, m.Info(), opt)
 	if err != nil {
 		return err
 	}
