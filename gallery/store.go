@@ -60,7 +60,7 @@ type Label struct{ Path, Class string }
 type Stats struct {
 	Rows    int   `json:"rows"`
 	Removed int   `json:"removed,omitempty"` // rows that take room and do not count
-	Bytes   int64 `json:"bytes"`             // that all of it takes
+	Bytes   int64 `json:"bytes,omitempty"`   // that all of it takes; 0 if the store does not say
 	// Index describes how candidates are found.
 	Index string `json:"index"`
 }
@@ -70,6 +70,9 @@ var ErrNothingNamed = errors.New("which rows are to be removed? The filter names
 
 // ErrTooFew says that a store has found fewer rows than it has.
 var ErrTooFew = errors.New("the store returned fewer rows than it has")
+
+// ErrNoGallery says that a table or collection that is to be read is not there.
+var ErrNoGallery = errors.New("there is no gallery")
 
 // ErrUnavailable says that a store cannot be reached or takes no more connections at the
 // moment. The same call may be made again later.

@@ -13,9 +13,6 @@ import (
 	"github.com/vernier-ml/vernier/gallery"
 )
 
-// ErrNoGallery says that a table that a command is to read is not there.
-var ErrNoGallery = errors.New("there is no gallery")
-
 // Codes of PostgreSQL's appendix A.
 const (
 	wrongPassword    = "28P01"
@@ -46,7 +43,7 @@ func (e unavailable) Unwrap() []error { return []error{e.error, gallery.ErrUnava
 
 // explain says of an error of the database what to do about it.
 func (s *Store) explain(err error) error {
-	if errors.As(err, &explained{}) || errors.Is(err, gallery.ErrOtherModel) || errors.Is(err, gallery.ErrTooFew) || errors.Is(err, ErrNoGallery) {
+	if errors.As(err, &explained{}) || errors.Is(err, gallery.ErrOtherModel) || errors.Is(err, gallery.ErrTooFew) || errors.Is(err, gallery.ErrNoGallery) {
 		return err
 	}
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && s.ended(err) {

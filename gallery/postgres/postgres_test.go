@@ -261,7 +261,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	if err := put(at(list[0], "guarded", name)); err == nil || !strings.Contains(err.Error(), "CREATE EXTENSION vector") || strings.Contains(err.Error(), "the-right-one") {
 		t.Errorf("no right to make the extension: %v", err)
 	}
-	if _, err := postgres.Open(t.Context(), fresh(list[0]), gallery.Info{}, postgres.Options{}); !errors.Is(err, postgres.ErrNoGallery) {
+	if _, err := postgres.Open(t.Context(), fresh(list[0]), gallery.Info{}, postgres.Options{}); !errors.Is(err, gallery.ErrNoGallery) {
 		t.Errorf("nothing to read: %v", err)
 	}
 	poincare := gallery.Info{Metric: "poincare:c=1", Model: "00", Dim: 3}

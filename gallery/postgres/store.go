@@ -51,7 +51,7 @@ type Store struct {
 }
 
 // Open opens a gallery for rows of a metric and model. With a zero Info it may be of any
-// and must be there, else the error is ErrNoGallery; otherwise it need not be: the first
+// and must be there, else the error is gallery.ErrNoGallery; otherwise it need not be: the first
 // Upsert makes it, and where it is missing the extension. A server that does not
 // answer, a wrong password, and rows of another model are errors here.
 func Open(ctx context.Context, text string, info gallery.Info, opt Options) (*Store, error) {
@@ -98,9 +98,9 @@ func (s *Store) begin(ctx context.Context) error {
 	}
 	info, err := s.stored(ctx, s.pool)
 	switch {
-	case errors.Is(err, ErrNoGallery) && s.info == (gallery.Info{}):
+	case errors.Is(err, gallery.ErrNoGallery) && s.info == (gallery.Info{}):
 		return err
-	case errors.Is(err, ErrNoGallery):
+	case errors.Is(err, gallery.ErrNoGallery):
 		return nil
 	case err != nil:
 		return err
@@ -153,7 +153,7 @@ func (s *Store) stored(ctx context.Context, q querier) (gallery.Info, error) {
 	var found int
 	err := q.QueryRow(ctx, infoQuery, s.at.table).Scan(&info.Metric, &info.Model, &info.Dim, &found)
 	if errors.Is(err, pgx.ErrNoRows) || hasCode(err, noTable) {
-		return info, fmt.Errorf("%s: %w; the first rows that are put there make it", s.at.shown, ErrNoGallery)
+		return info, fmt.Errorf("%s: %w; the first rows that are put there make it", s.at.shown, gallery.ErrNoGallery)
 	}
 	if err != nil {
 		return info, s.explain(err)
@@ -197,7 +197,7 @@ func (s *Store) within(ctx context.Context, do func(tx pgx.Tx) error) (there boo
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
 	info, err := s.stored(ctx, tx)
-	if errors.Is(err, ErrNoGallery) {
+	if errors.Is(err, gallery.ErrNoGallery) {
 		return false, nil
 	}
 	if err == nil {

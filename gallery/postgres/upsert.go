@@ -15,7 +15,7 @@ import (
 // there are enough rows for one. Those who write take turns.
 func (s *Store) Upsert(ctx context.Context, rows *gallery.Table) (gallery.Changes, error) {
 	if rows.N == 0 { // an index may be left to do
-		if _, err := s.stored(ctx, s.pool); errors.Is(err, ErrNoGallery) {
+		if _, err := s.stored(ctx, s.pool); errors.Is(err, gallery.ErrNoGallery) {
 			return gallery.Changes{}, nil
 		} else if err != nil {
 			return gallery.Changes{}, err
@@ -64,7 +64,7 @@ func (s *Store) create(ctx context.Context) error {
 	if err == nil {
 		return s.same(info)
 	}
-	if !errors.Is(err, ErrNoGallery) {
+	if !errors.Is(err, gallery.ErrNoGallery) {
 		return err
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -187,7 +187,7 @@ func (s *Store) Remove(ctx context.Context, where gallery.Filter) (removed int, 
 		removed = int(tag.RowsAffected())
 		return err
 	})
-	if errors.Is(err, ErrNoGallery) {
+	if errors.Is(err, gallery.ErrNoGallery) {
 		return 0, nil
 	}
 	return removed, s.explain(err)
