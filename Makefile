@@ -8,7 +8,7 @@ VERSION := $(RELEASE)+$(shell git describe --always --dirty --exclude='*' 2>/dev
 LDFLAGS := -X github.com/vernier-ml/vernier/cmd/internal/cli.version=$(VERSION)
 # Any Go from 1.21 on will do: the go command fetches the release that go.mod names.
 
-.PHONY: help house build build-gpu build-mpi gpu-check cuda-wheels-check demo test test-full test-mpi test-postgres test-browser test-arm64 lint lint-gpu bench generate release clean
+.PHONY: help house build build-gpu build-mpi gpu-check cuda-wheels-check demo test test-full test-mpi test-postgres test-weaviate test-browser test-arm64 lint lint-gpu bench generate release clean
 
 # The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
 # a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
@@ -72,7 +72,7 @@ demo: build ## train BRM on glyphs, measure it on unseen characters, draw and ex
 	@echo
 	@echo "The metric, its figures and its pictures are in runs/demo; the unseen embeddings in runs/demo/export."
 
-test: ## run every test but those of test-mpi and test-postgres
+test: ## run every test but those of test-mpi, test-postgres and test-weaviate
 	$(GO) test ./...
 
 test-full: ## run every test, on the fake GPU with every comparison and not every sixth
@@ -84,6 +84,9 @@ test-mpi: ## the tests that start several processes, under Open MPI and MPICH (D
 
 test-postgres: ## the tests of galleries in PostgreSQL, with two servers of Debian's packages; needs apt, installs nothing
 	VERNIER_REQUIRE_POSTGRES=1 .ci/with-postgres sh -c '$(GO) test ./gallery/postgres && $(GO) test -run "^TestGallery" ./cmd/vernier'
+
+test-weaviate: ## the tests of galleries in Weaviate, with two nodes, after a build of four minutes; needs curl
+	VERNIER_REQUIRE_WEAVIATE=1 .ci/with-weaviate sh -c '$(GO) test ./gallery/weaviate && $(GO) test -run "^TestGallery" ./cmd/vernier'
 
 SCREENSHOTS ?= bin/screenshots
 

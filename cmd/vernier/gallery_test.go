@@ -28,6 +28,13 @@ func TestGallery(t *testing.T) {
 	} else {
 		t.Log("in PostgreSQL not tested: make test-postgres starts servers")
 	}
+	if nodes := strings.Fields(os.Getenv("VERNIER_TEST_WEAVIATE")); len(nodes) > 0 {
+		places["weaviate"] = []string{fmt.Sprintf("%s?collection=Command%d", nodes[0], os.Getpid())}
+	} else if os.Getenv("VERNIER_REQUIRE_WEAVIATE") != "" {
+		t.Fatal("no Weaviate")
+	} else {
+		t.Log("in Weaviate not tested: make test-weaviate starts it")
+	}
 	for name, place := range places {
 		t.Run(name, func(t *testing.T) { galleryCommands(t, folder, images, place) })
 	}
@@ -106,7 +113,8 @@ func TestGalleryCommandsSayWhatIsMissing(t *testing.T) {
 		{[]string{"search", missing, "--query", "a.png"}, cli.ExitUsage, "--in is missing"},
 		{[]string{"search", missing, "--in", "x"}, cli.ExitUsage, "--query is missing"},
 		{[]string{"info", "--in", missing}, cli.ExitFailed, "none"},
-		{[]string{"info", "--in", "mysql://db"}, cli.ExitUsage, "want FILE, or postgres://"},
+		{[]string{"info", "--in", "mysql://db"}, cli.ExitUsage, "want FILE, postgres://"},
+		{[]string{"info", "--in", "weaviate://me:hidden@db"}, cli.ExitFailed, "set WEAVIATE_API_KEY"},
 		{[]string{"info", "--in", "postgres://me:hidden@db/x"}, cli.ExitFailed, "set PGPASSWORD"},
 		{[]string{"info", "--in", "x", "--in", "x"}, cli.ExitUsage, "given twice"},
 		{[]string{"compact", "--in", "postgres://db/x"}, cli.ExitUsage, "want one index file"},

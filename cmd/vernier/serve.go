@@ -30,9 +30,10 @@ func newServe(log *logrus.Logger) *cobra.Command {
 their distances and marks each as right or wrong, and the same for programs. /docs of the
 server describes the requests, docs/serve.md explains them.
 
-The gallery is at --gallery: an index as vernier index makes it, a table of PostgreSQL that
-vernier gallery push has filled, or several of these, over which its rows are spread. What
-is added to it meanwhile, by requests, by other services or by commands, is found at once.
+The gallery is at --gallery: an index as vernier index makes it, a table of PostgreSQL or
+a collection of Weaviate that vernier gallery push has filled, or several of these, over which
+its rows are spread. What is added to it meanwhile, by requests, by other services or by
+commands, is found at once.
 Without --gallery it is an index in RUN, of the images of --split or of --data. One index
 that is not there is made first, and the next start finds it there; --renew makes it anew.
 

@@ -82,25 +82,33 @@ func (k *link) set(cut bool) {
 	}
 }
 
-// TestGalleryIsServedFromDatabases serves tables of the servers of .ci/with-postgres: two
-// services of one gallery see each other's changes, and one whose server is away for a while
-// goes on when it is back.
+// TestGalleryIsServedFromDatabases serves tables of the servers of .ci/with-postgres, and a
+// collection of .ci/with-weaviate: two services of one gallery see each other's changes, and
+// one whose server is away for a while goes on when it is back.
 func TestGalleryIsServedFromDatabases(t *testing.T) {
-	servers := strings.Fields(os.Getenv("VERNIER_TEST_POSTGRES"))
-	if len(servers) != 2 {
-		if os.Getenv("VERNIER_REQUIRE_POSTGRES") != "" {
-			t.Fatal("no servers")
-		}
-		t.Skip("not tested: there is no PostgreSQL. make test-postgres starts two servers of Debian's packages")
-	}
 	folder, images := trained(t)
-	for name, n := range map[string]int{"one server": 1, "two servers": 2} {
-		t.Run(name, func(t *testing.T) { serveDatabases(t, folder, images, servers[:n]) })
+	for _, c := range []struct {
+		variable, required, target, parameter string
+		servers                               int
+	}{
+		{"VERNIER_TEST_POSTGRES", "VERNIER_REQUIRE_POSTGRES", "test-postgres", "table", 1},
+		{"VERNIER_TEST_POSTGRES", "VERNIER_REQUIRE_POSTGRES", "test-postgres", "table", 2},
+		{"VERNIER_TEST_WEAVIATE", "VERNIER_REQUIRE_WEAVIATE", "test-weaviate", "collection", 1},
+	} {
+		t.Run(fmt.Sprintf("%s %d", c.target, c.servers), func(t *testing.T) {
+			list := strings.Fields(os.Getenv(c.variable))
+			if len(list) != 2 {
+				if os.Getenv(c.required) != "" {
+					t.Fatal("no servers")
+				}
+				t.Skip("not tested: there are no servers. make " + c.target + " starts two")
+			}
+			serveDatabases(t, folder, images, list[:c.servers], fmt.Sprintf("?%s=Served%d_%d", c.parameter, os.Getpid(), c.servers))
+		})
 	}
 }
 
-func serveDatabases(t *testing.T, folder, images string, servers []string) {
-	table := fmt.Sprintf("?table=served%d_%d", os.Getpid(), len(servers))
+func serveDatabases(t *testing.T, folder, images string, servers []string, table string) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(tokens, []byte(serveToken+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -143,7 +151,7 @@ func serveDatabases(t *testing.T, folder, images string, servers []string) {
 		t.Errorf("its picture: %v, %v", r, err)
 	}
 	info, err := one.Info(t.Context())
-	if err != nil || info.Data != strings.TrimPrefix(table, "?table=") {
+	if err != nil || !strings.HasSuffix(table, "="+info.Data) {
 		t.Errorf("%+v: %v", info, err)
 	}
 	// The same image at another path is the same row, and the other service finds it there.

@@ -28,7 +28,8 @@ func New(log *logrus.Logger, events func(*logrus.Logger) *cli.Reporter, images f
 		Use:   "gallery",
 		Short: "Keep embeddings where they are searched, added, replaced and removed",
 		Long: `A gallery is a file (an index, as vernier index makes it), a table of PostgreSQL with
-the extension pgvector, or several of these, over which its rows are spread by their keys.
+the extension pgvector, a collection of Weaviate, which spreads its rows over the nodes of a
+cluster by itself, or several of these, over which its rows are spread by their keys.
 It is of one model: rows and queries of another one are refused.
 
 An image is known by the SHA-256 of its file: the same image under another path is the
@@ -38,7 +39,8 @@ A file is searched exactly. A database finds candidates fast, by Euclidean dista
 embeddings (by cosine or inner product where that is the metric); every distance that is
 shown is computed by the model's own metric, and vernier gallery check measures whether the
 nearest are among the candidates. A password comes from PGPASSWORD, or from the file that
-PGPASSFILE names; it may not stand in an address.`,
+PGPASSFILE names, a key of Weaviate from WEAVIATE_API_KEY or the file that
+WEAVIATE_API_KEY_FILE names; neither may stand in an address.`,
 		Example: `  vernier gallery push runs/birds --to birds.index photos/
   vernier gallery push runs/birds --to postgres://me@db/birds --data folder:photos
   vernier gallery search runs/birds --in postgres://me@db/birds --query robin.jpg --class robin

@@ -9,7 +9,6 @@ import (
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/gallery"
-	"github.com/vernier-ml/vernier/gallery/postgres"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
@@ -111,8 +110,12 @@ An index file is read as a whole, with its checksums.`,
 			if r.Stats.Removed > 0 {
 				removed = fmt.Sprintf(" and %d that were removed and take room", r.Stats.Removed)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s%s, %s, of %s, compared by %s, of the model with fingerprint %s\nsearched by: %s\n", plural.Of(r.Stats.Rows, "row"), removed,
-				humanize.IBytes(uint64(r.Stats.Bytes)), plural.Of(r.Info.Dim, "number"), r.Info.Metric, r.Info.Model, r.Stats.Index)
+			size := ""
+			if r.Stats.Bytes > 0 { // not every database says
+				size = " " + humanize.IBytes(uint64(r.Stats.Bytes)) + ","
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s%s,%s of %s, compared by %s, of the model with fingerprint %s\nsearched by: %s\n", plural.Of(r.Stats.Rows, "row"), removed,
+				size, plural.Of(r.Info.Dim, "number"), r.Info.Metric, r.Info.Model, r.Stats.Index)
 			return err
 		},
 	}
@@ -127,11 +130,11 @@ func (c *command) compact() *cobra.Command {
 		Short: "Give back the room of removed images",
 		Long: `Write the index file at --in anew without the rows that were removed or replaced. The new
 file takes the place of the old one when it is whole; processes that search or add go on
-with it. PostgreSQL does the same by itself (autovacuum).`,
+with it. Databases do the same by themselves.`,
 		Example: "  vernier gallery compact --in birds.index",
 		Args:    cli.Takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(f.in) != 1 || postgres.IsAddress(f.in[0]) {
+			if len(f.in) != 1 || IsAddress(f.in[0]) {
 				return cli.Usagef("--in: want one index file")
 			}
 			before, after, err := gallery.Compact(f.in[0])

@@ -1,6 +1,7 @@
 package galleries
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -10,16 +11,18 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/gallery/postgres"
+	"github.com/vernier-ml/vernier/gallery/weaviate"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
 // AddressHelp says what an address is, for the help of flags.
-const AddressHelp = "FILE, or postgres://USER@HOST:PORT/DATABASE?table=NAME"
+const AddressHelp = "FILE, postgres://USER@HOST:PORT/DATABASE?table=NAME, or weaviate://HOST:PORT?collection=NAME"
 
 // Options are for Open.
 type Options struct {
 	Engine   eval.Engine      // that searches files; nil for one of its own
 	Postgres postgres.Options // of tables
+	Weaviate weaviate.Options // of collections
 }
 
 // Open opens the gallery at an address, or at several, over which its rows are spread. info
@@ -59,8 +62,8 @@ func Title(addresses []string) string {
 		names[i] = nametext.WithoutFolders(address)
 		if IsAddress(address) {
 			names[i] = "a database"
-			if u, err := url.Parse(address); err == nil && u.Query().Get("table") != "" {
-				names[i] = u.Query().Get("table")
+			if u, err := url.Parse(address); err == nil {
+				names[i] = cmp.Or(u.Query().Get("table"), u.Query().Get("collection"), names[i])
 			}
 		}
 	}
@@ -70,6 +73,9 @@ func Title(addresses []string) string {
 func openOne(ctx context.Context, address string, info gallery.Info, opt Options) (gallery.Store, error) {
 	if postgres.IsAddress(address) {
 		return postgres.Open(ctx, address, info, opt.Postgres)
+	}
+	if weaviate.IsAddress(address) {
+		return weaviate.Open(ctx, address, info, opt.Weaviate)
 	}
 	if kind, _, is := strings.Cut(address, "://"); is {
 		return nil, cli.Usagef("a gallery at %s://: want %s", kind, AddressHelp)
