@@ -16,7 +16,7 @@ const module = "github.com/vernier-ml/vernier"
 var mayImport = map[string][]string{
 	"":                              {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run", "data/pixels", "data/transform"},
 	"examples/embed":                {""},
-	"cmd/vernier":                   {"comm", "model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "serve/page", "cuda", "weights", "cpu", "internal/bench", "internal/trace", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "eval/rerank", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "weights/public", "cmd/internal/tabular", "cmd/internal/tuning", "cmd/internal/cli", "cmd/internal/rowfiles", "cmd/internal/galleries", "cmd/internal/probing"},
+	"cmd/vernier":                   {"comm", "model", "backbone", "layers", "losses", "data", "train", "train/pairs", "train/sweep", "eval", "gallery", "report", "serve", "serve/page", "cuda", "weights", "cpu", "internal/bench", "internal/trace", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "eval/rerank", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "weights/public", "cmd/internal/tabular", "cmd/internal/tuning", "cmd/internal/cli", "cmd/internal/rowfiles", "cmd/internal/galleries", "cmd/internal/probing"},
 	"model":                         {"backbone", "layers", "weights", "metric", "engine"},
 	"backbone":                      {"layers", "engine", "internal/registry", "data/pixels", "data/transform"},
 	"metric":                        {},
@@ -24,7 +24,8 @@ var mayImport = map[string][]string{
 	"losses":                        {"comm", "layers", "metric", "engine", "internal/registry", "losses/intrabatch"},
 	"losses/intrabatch":             {"layers", "engine"},
 	"data":                          {"data/features", "internal/hash64", "internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/unpack", "data/pixels", "data/transform", "data/internal/outline", "data/internal/natural", "data/internal/progress", "data/internal/source", "internal/disk", "data/internal/float16"},
-	"train":                         {"model", "losses", "data", "comm", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting", "data/transform", "internal/trace", "internal/wholefile", "internal/finite"},
+	"train":                         {"model", "losses", "data", "comm", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting", "data/transform", "internal/trace", "internal/wholefile", "internal/finite", "train/pairs"},
+	"train/pairs":                   {"data", "internal/hash64", "internal/home", "internal/nametext", "internal/plural", "internal/table", "losses"},
 	"train/sweep":                   {"train", "eval", "internal/nearest", "internal/plural", "engine", "run", "eval/plot"},
 	"report":                        {"metric", "eval", "eval/probe", "eval/plot", "eval/tsne", "model", "internal/plural", "engine", "internal/nametext", "run", "data/pixels", "internal/wholefile"},
 	"serve":                         {"", "data/pixels", "eval", "gallery", "internal/finite", "internal/nearest", "internal/nametext", "internal/wholefile", "model", "serve/api", "serve/page", "weights"},

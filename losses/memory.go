@@ -108,9 +108,14 @@ func (q *memory) split(grad []float64, grads [][]float64) {
 	}
 }
 
-// SetItems says which items of the training set the batch holds, before a Run:
-// with a memory, an item is not compared with itself of an earlier batch.
+// SetItems says which items of the training set the batch holds, before a Run, to losses
+// that are Itemized. With a memory, an item is not compared with itself of an earlier batch.
 func (n *Node) SetItems(items []int) error {
+	for _, l := range n.itemized {
+		if err := l.SetItems(items); err != nil {
+			return err
+		}
+	}
 	if n.memory == nil {
 		return nil
 	}

@@ -90,7 +90,8 @@ type Node struct {
 	pairs    Matrix // of the batch with itself, for terms
 	memory   *memory
 	onEngine []engineLabels
-	onHost   bool // a loss or a term is evaluated there
+	itemized []Itemized // losses that want to know the items
+	onHost   bool       // a loss or a term is evaluated there
 }
 
 // SetLabels gives the labels of the batch, 0..C-1, before a Run.
@@ -105,6 +106,13 @@ func (n *Node) SetLabels(labels []int) error {
 		}
 	}
 	return nil
+}
+
+// Itemized is a loss that has to know which items of the training set a batch holds, beside
+// their labels.
+type Itemized interface {
+	// SetItems says which items the rows of the next matrix are. items is not kept.
+	SetItems(items []int) error
 }
 
 // Op puts a loss into g on the embeddings e (B, h), with everything that it
@@ -159,6 +167,9 @@ func Op(g *layers.Graph, loss Loss, e *layers.Node, o OpOptions) (*Node, error) 
 func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, o OpOptions) (*layers.Node, error) {
 	if l, ok := h.loss.(Layered); ok {
 		return n.layered(g, h, l, e, o)
+	}
+	if l, ok := h.loss.(Itemized); ok {
+		n.itemized = append(n.itemized, l)
 	}
 	*h.matrix = n.pairs
 	columns := keysOr(o, e)

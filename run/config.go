@@ -9,6 +9,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/data/transform"
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/optim"
 )
@@ -25,6 +26,8 @@ type Config struct {
 	Model   model.Spec    `json:"model"`
 	Weights WeightsConfig `json:"weights"`
 	Loss    LossConfig    `json:"loss"`
+	// Pairs, where it names a file, trains on pairs of images that somebody has marked.
+	Pairs PairsConfig `json:"pairs,omitzero"`
 
 	// Freeze says what is not trained.
 	Freeze model.Freeze `json:"freeze"`
@@ -64,8 +67,19 @@ type Config struct {
 	Seed uint64 `json:"seed"`
 }
 
-// Batch is the number of images in a batch.
+// Batch is the number of images in a batch, those of marked pairs included.
 func (c Config) Batch() int {
+	switch {
+	case c.Pairs.File == "":
+		return c.sampled()
+	case !c.Pairs.Beside:
+		return 2 * c.Pairs.PerBatch
+	}
+	return c.sampled() + 2*c.Pairs.PerBatch
+}
+
+// sampled is the number of images in a batch of the sampler.
+func (c Config) sampled() int {
 	if c.bySize() {
 		return c.BatchSize
 	}
@@ -79,7 +93,7 @@ func (c Config) bySize() bool {
 
 // SamplerOptions say which batches the run's sampler is to make.
 func (c Config) SamplerOptions() data.SamplerOptions {
-	o := data.SamplerOptions{Batch: c.Batch(), Seed: c.Seed}
+	o := data.SamplerOptions{Batch: c.sampled(), Seed: c.Seed}
 	if !c.bySize() {
 		o.Classes, o.Images = c.ClassesPerBatch, c.ImagesPerClass
 	}
@@ -143,6 +157,69 @@ type LossConfig struct {
 	Memory      int `json:"memory,omitempty"`
 	MemoryStart int `json:"memory_start,omitempty"`
 }
+
+// PairsConfig says how pairs that somebody has marked are trained on: package train/pairs.
+type PairsConfig struct {
+	// File is what pairs.ReadFile reads. Its SHA256 is that of when the run began.
+	File   string `json:"file,omitempty"`
+	SHA256 string `json:"sha256,omitempty"`
+	// Beside adds pairs, and the loss on them with Weight, to the batches and the loss of
+	// the configuration. Without it a batch holds pairs alone, and that loss, memory and
+	// sampler have no part in the run; terms do.
+	Beside bool    `json:"beside,omitempty"`
+	Weight float64 `json:"weight,omitempty"`
+	// PerBatch is the number of pairs in a batch.
+	PerBatch int `json:"per_batch,omitempty"`
+	// Triplet is the weight of triplets in the loss on pairs; 0 for none.
+	Triplet float64 `json:"triplet,omitempty"`
+}
+
+// What pairs are trained with where nothing else is given.
+const (
+	defaultPairs   = 16
+	defaultTriplet = 1
+)
+
+// complete fills in what was not given; has reports whether a setting was.
+func (p *PairsConfig) complete(has func(place string) bool) {
+	if p.File == "" {
+		return
+	}
+	if !has("pairs.per_batch") {
+		p.PerBatch = defaultPairs
+	}
+	if !has("pairs.triplet") {
+		p.Triplet = defaultTriplet
+	}
+	if !has("pairs.weight") && p.Beside {
+		p.Weight = 1
+	}
+}
+
+func (p PairsConfig) validate(memory int) error {
+	if p.File == "" {
+		if p != (PairsConfig{}) {
+			return AtSetting("pairs.file", setting.Errorf("settings of marked pairs are given, and %s is missing", setting.Name("pairs.file")))
+		}
+		return nil
+	}
+	switch {
+	case p.PerBatch < 1 || p.PerBatch > MaxBatch/2:
+		return AtSetting("pairs.per_batch", fmt.Errorf("%d pairs a batch, must be from 1 to %d", p.PerBatch, MaxBatch/2))
+	case !(p.Weight >= 0 && p.Weight <= maxPairWeight):
+		return AtSetting("pairs.weight", fmt.Errorf("the weight of the loss on pairs is %v, must be from 0 to %g", p.Weight, float64(maxPairWeight)))
+	case !p.Beside && p.Weight != 0:
+		return AtSetting("pairs.weight", setting.Errorf("a weight of the loss on pairs needs another loss that it stands beside: %s is missing", setting.Name("pairs.beside")))
+	case !(p.Triplet >= 0 && p.Triplet <= maxPairWeight):
+		return AtSetting("pairs.triplet", fmt.Errorf("the weight of triplets is %v, must be from 0 to %g", p.Triplet, float64(maxPairWeight)))
+	case !p.Beside && memory > 0:
+		return AtSetting("loss.memory", setting.Errorf("a memory of earlier batches is of the loss on labels or views, which pairs alone do without: leave it out, or give %s", setting.Name("pairs.beside")))
+	}
+	return nil
+}
+
+// maxPairWeight bounds weights of the loss on pairs.
+const maxPairWeight = 1e6
 
 // TermConfig names a term of the loss and what differs from its defaults.
 type TermConfig struct {
@@ -216,6 +293,12 @@ func (c Config) Validate() error {
 	if err := c.validateLabels(); err != nil {
 		return err
 	}
+	if err := c.Pairs.validate(c.Loss.Memory); err != nil {
+		return err
+	}
+	if c.Pairs.File != "" && c.MomentumEncoder > 0 {
+		return AtSetting("momentum_encoder", setting.Errorf("pairs of %s are compared with each other, and a momentum encoder compares a batch with what a copy of the network makes: leave out one of them", setting.Name("pairs.file")))
+	}
 	if err := c.validateLoss(); err != nil {
 		return err
 	}
@@ -259,7 +342,7 @@ func (c Config) validateBatch() error {
 	if c.bySize() {
 		list = append(list[:3], least{"batch_size", c.BatchSize, 2})
 	} else if c.BatchSize != 0 {
-		return AtSetting("batch_size", fmt.Errorf("batch_size %d is of the random sampler; balanced batches have classes_per_batch times images_per_class, %d", c.BatchSize, c.Batch()))
+		return AtSetting("batch_size", fmt.Errorf("batch_size %d is of the random sampler; balanced batches have classes_per_batch times images_per_class, %d", c.BatchSize, c.sampled()))
 	}
 	for _, v := range list {
 		if v.n < v.least {

@@ -294,6 +294,7 @@ func (c *Config) complete(given layer) error {
 		c.Data.Augment = frozenAugmentation(c.Data.Spec, c.Model)
 	}
 	c.completeViews()
+	c.Pairs.complete(func(place string) bool { _, ok := given[place]; return ok })
 	c.Model.Scaling = c.Model.Scaling.Canonical()
 	if c.Model.Input.Crops == 1 {
 		c.Model.Input = c.Model.Input.Single()
@@ -365,6 +366,11 @@ func (c *Config) absolute() (err error) {
 	}
 	if c.Weights.Path != "" {
 		if c.Weights.Path, err = weightsFile(c.Weights.Path); err != nil {
+			return err
+		}
+	}
+	if c.Pairs.File != "" {
+		if c.Pairs.File, err = filepath.Abs(home.Expand(c.Pairs.File)); err != nil {
 			return err
 		}
 	}

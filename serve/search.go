@@ -100,7 +100,7 @@ func (s *Server) found(ctx context.Context, q question) (*api.Found, error) {
 			return nil, err
 		}
 		rows, self = [][]float32{t.Row(0)}, t.Keys[0]
-		hashes = append(hashes, Query{Row: rows[0]}.hash())
+		hashes = append(hashes, self) // as if its file had been sent
 	default:
 		for _, row := range rows {
 			hashes = append(hashes, Query{Row: row}.hash())

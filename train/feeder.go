@@ -29,7 +29,7 @@ func (s *feeder) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.trainer, err = s.loaderWith(s.sets.Train, training, s.options(s.cfg.Data.MaxBad, s.share())); err != nil {
+	if s.trainer, err = s.loaderWith(s.groupedByPairs(), training, s.options(s.cfg.Data.MaxBad, s.share())); err != nil {
 		return err
 	}
 	s.badItems = s.trainer.BadItems

@@ -64,5 +64,5 @@ func (s *Session) sample() (err error) {
 	if b, ok := s.sampler.(*data.Balanced); ok && b.Short > 0 && !s.cfg.Unlabeled() {
 		s.ev.Warn("%d training classes have fewer than %d images; some of theirs come twice in a batch", b.Short, b.K)
 	}
-	return nil
+	return s.samplePairs()
 }

@@ -29,7 +29,7 @@ func (s *Session) startProxies(ctx context.Context) error {
 	if s.cfg.Loss.Start == "random" || s.cfg.Model.Projection != "" {
 		return nil // behind a projection, which is drawn, means of embeddings say nothing
 	}
-	goal, err := objectiveOf(s.cfg, len(s.sets.Train.Classes))
+	goal, err := s.objective()
 	if err != nil {
 		return err
 	}

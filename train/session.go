@@ -15,6 +15,7 @@ import (
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
+	"github.com/vernier-ml/vernier/train/pairs"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -84,6 +85,7 @@ type setup struct {
 	model    *model.Model
 	pipeline *transform.Pipeline // of measuring
 	sampler  data.Sampler
+	pairs    *pairs.Relations // that somebody has marked; nil for none
 	log      *logFile
 	board    *board       // nil for no event files
 	bad      map[int]bool // training items that some rank could not read
@@ -284,6 +286,9 @@ func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.
 		return nil, err
 	}
 	s.dropLabels()
+	if err := s.openPairs(); err != nil {
+		return nil, err
+	}
 	if err := s.fitBatch(); err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (s *Session) tune() (released bool, err error) {
 	if err := s.model.Freeze(s.cfg.Freeze, headOnly); err != nil {
 		return false, run.AtSetting("freeze", err)
 	}
-	goal, err := objectiveOf(s.cfg, len(s.sets.Train.Classes))
+	goal, err := s.objective()
 	if err != nil {
 		return false, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/train/pairs"
 )
 
 func newData(log *logrus.Logger) *cobra.Command {
@@ -44,12 +46,16 @@ func newDataCheck(log *logrus.Logger) *cobra.Command {
 	var split string
 	var seed uint64
 	var maxPixels int64
+	var marked string
 	cmd := &cobra.Command{
 		Use:   "check SPEC",
 		Short: "Decode every image of a data set and report what is wrong",
 		Long: `Decode every image and report unreadable files, classes with a single image,
 duplicates within and across classes and splits, and counts. The exit code is 1
-if something is wrong.`,
+if something is wrong.
+
+--pairs looks at a file of pairs as well, before the images: which lines name images that
+the set does not have, contradict other lines, or contradict the classes of the set.`,
 		Example: `  vernier data check glyphs
   vernier data check folder:birds.zip --train-classes 0.7 --json`,
 		Args: cli.Takes(false, "SPEC"),
@@ -59,14 +65,25 @@ if something is wrong.`,
 				return fmt.Errorf("--train-classes: %w", err)
 			}
 			report := newReporter(log)
-			r, err := data.Check(cmd.Context(), args[0], data.CheckOptions{
-				Options:  data.Options{Decode: pixels.Options{MaxPixels: maxPixels}, Progress: report.Listing},
+			set, err := data.Open(cmd.Context(), args[0], data.Options{Decode: pixels.Options{MaxPixels: maxPixels}, Progress: report.Listing})
+			if err != nil {
+				return err
+			}
+			defer set.Close()
+			var warnings, problems []string
+			if marked != "" {
+				if warnings, problems, err = checkPairs(marked, set); err != nil {
+					return err
+				}
+			}
+			r, err := data.CheckSet(cmd.Context(), set, data.CheckOptions{
 				Split:    &spec,
 				Progress: func(done, total int) { report.Progress("decoding", done, total, "") },
 			})
 			if err != nil {
 				return err
 			}
+			r.Warnings, r.Problems = append(r.Warnings, warnings...), append(r.Problems, problems...)
 			if asJSON {
 				err = cli.WriteJSON(cmd.OutOrStdout(), r)
 			} else {
@@ -79,8 +96,28 @@ if something is wrong.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	cmd.Flags().StringVar(&marked, "pairs", "", "also look at the pairs of images in this CSV `FILE`, as vernier train --pairs takes it")
 	cmd.Flags().StringVar(&split, "train-classes", "auto", "which classes are for training, as in vernier train")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of a random split")
 	cmd.Flags().Int64Var(&maxPixels, "max-pixels", pixels.DefaultMaxPixels, "refuse pictures with more pixels")
 	return cmd
+}
+
+// checkPairs says what is wrong with a file of pairs of images of a set.
+func checkPairs(file string, set *data.Set) (warnings, problems []string, err error) {
+	f, err := pairs.ReadFile(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := f.Find(set)
+	relations, contradictions := pairs.New(found.Pairs)
+	for _, p := range slices.Concat(found.Unknown, found.Itself, contradictions) {
+		problems = append(problems, fmt.Sprintf("%s %v", file, p))
+	}
+	if !set.Unlabeled {
+		for _, p := range relations.AgainstLabels(set.Labels(), func(label int) string { return set.Classes[label] }) {
+			warnings = append(warnings, fmt.Sprintf("%s %v", file, p))
+		}
+	}
+	return warnings, problems, nil
 }

@@ -27,6 +27,7 @@ var trainPlaces = map[string]string{
 	"save-every": "run.save_every", "keep": "run.keep", "eval-every": "run.eval_every", "tensorboard": "run.tensorboard",
 	"freeze-to": "freeze.to", "cache-frozen": "data.cache_frozen",
 	"flow": "model.flow", "projection": "model.projection", "projection-norm": "model.projection_norm", "crops": "model.input.crops", "lora": "model.lora.rank", "lora-alpha": "model.lora.alpha", "ema": "ema", "momentum-encoder": "momentum_encoder",
+	"pairs": "pairs.file", "pairs-beside": "pairs.beside", "pairs-weight": "pairs.weight", "pairs-per-batch": "pairs.per_batch", "pairs-triplet": "pairs.triplet",
 	"loss": "loss.name", "proxy-start": "loss.start", "memory": "loss.memory", "memory-start": "loss.memory_start",
 	"optimizer": "optimizer.name", "rate": "optimizer.rate", "head-rate": "optimizer.head_rate", "layer-decay": "optimizer.layer_decay", "proxy-rate": "optimizer.proxy_rate", "scale-rate": "optimizer.scale_rate",
 	"head-decay": "optimizer.head_decay", "proxy-decay": "optimizer.proxy_decay", "decay-bias": "optimizer.decay_bias", "decay-norm": "optimizer.decay_norm",

@@ -47,10 +47,10 @@ WEAVIATE_API_KEY_FILE names; neither may stand in an address.`,
   vernier gallery check --in postgres://me@db/birds`,
 		Args: cli.Takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usagef("which? push, search, remove, info, check or compact")
+			return cli.Usagef("which? push, search, remove, info, check, compact or pairs")
 		},
 	}
-	cmd.AddCommand(c.push(), c.search(), c.remove(), c.info(), c.check(), c.compact())
+	cmd.AddCommand(c.push(), c.search(), c.remove(), c.info(), c.check(), c.compact(), c.pairs())
 	return cmd
 }
 
