@@ -178,6 +178,10 @@ func examineOne(ctx context.Context, set *Set, i int) finding {
 // split finds the part of every class, NoPart throughout if there is no split.
 func (r *Report) split(set *Set, spec *SplitSpec) []Part {
 	parts := make([]Part, len(set.Classes))
+	if set.Unlabeled {
+		r.Warnings = append(r.Warnings, "images without folders of classes: they have no labels, and are trained on without")
+		return parts
+	}
 	if len(set.Classes) < 2 {
 		r.Problems = append(r.Problems, fmt.Sprintf("%s: a metric needs at least 2, and as many again to be tested on", plural.Of(len(set.Classes), "class")))
 		return parts

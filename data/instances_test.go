@@ -115,12 +115,17 @@ func TestAFolderWithoutFoldersHasNoLabels(t *testing.T) {
 	for name, png := range classes(t, []string{"a"}, 6) {
 		f[strings.TrimPrefix(name, "a/")] = png
 	}
-	set := mustOpen(t, "folder:"+f.folder(t))
+	spec := "folder:" + f.folder(t)
+	set := mustOpen(t, spec)
 	if !set.Unlabeled || len(set.Items) != 6 || !slices.Equal(set.Classes, []string{Unlabeled}) {
 		t.Errorf("%d images of %q, unlabeled: %v", len(set.Items), set.Classes, set.Unlabeled)
 	}
 	if _, _, err := Split(set, FirstHalf()); err == nil || !strings.Contains(err.Error(), "6 images are in no folders of classes") {
 		t.Errorf("a split by class: %v", err)
+	}
+	r, err := Check(t.Context(), spec, CheckOptions{})
+	if err != nil || len(r.Problems) > 0 || !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "they have no labels") }) {
+		t.Errorf("a check says %q, %q, %v", r.Problems, r.Warnings, err)
 	}
 	rest, held, err := HoldOut(set.Instances(), 0.1, 3)
 	if err != nil {

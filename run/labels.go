@@ -87,10 +87,11 @@ func (c Config) validateLabels() error {
 		return AtSetting("data.views", fmt.Errorf("a batch has %d views of each image, and %d images of each class, which without labels are the same: want one number", c.Data.Views, c.ImagesPerClass))
 	case c.Sampler == data.SamplerRandom:
 		return AtSetting("sampler", setting.Errorf("batches of the sampler %s have one view of an image, and training without labels needs %d: %s %s makes them", data.SamplerRandom, c.Data.Views, setting.Name("sampler"), data.SamplerBalanced))
+	case c.Model.Dropout > 0: // which makes views differ
 	case c.TakesRows():
-		return AtSetting("data.labels", fmt.Errorf("training without labels compares views of an image, and backbone %s takes rows of numbers, of which there are none", c.Model.Backbone))
+		return AtSetting("data.labels", setting.Errorf("training without labels compares views of a row, and backbone %s varies none: dropout makes them differ, such as %s 0.3", c.Model.Backbone, setting.Name("model.dropout")))
 	case c.Data.Augment == transform.NoAugmentation:
-		return AtSetting("data.augment", setting.Errorf("without augmentation the views of an image are the same picture, and there is nothing to learn without labels: choose one with %s, such as %s", setting.Name("data.augment"), strings.Join(transform.ViewNames(), ", ")))
+		return AtSetting("data.augment", setting.Errorf("without augmentation the views of an image are the same picture, and there is nothing to learn without labels: choose one with %s, such as %s, or let %s make them differ", setting.Name("data.augment"), strings.Join(transform.ViewNames(), ", "), setting.Name("model.dropout")))
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func TestWhatTrainingWithoutLabelsCannotUseIsRefused(t *testing.T) {
 		"data: {spec: glyphs, labels: none, augment: none}":                     "the same picture",
 		"{data: {spec: glyphs, labels: none}, loss: {name: proxy-anchor}}":      "loss proxy-anchor has a row for each class, and without labels every image is a class of its own",
 		"{data: {spec: glyphs, labels: none}, loss: {terms: [{name: center}]}}": "term center has a row for each class",
-		"{data: {spec: 'features:x.npy', labels: none}}":                        "takes rows of numbers",
+		"{data: {spec: 'features:x.npy', labels: none}}":                        "dropout makes them differ",
 	} {
 		if _, err := settings(t, yaml).Config(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", yaml, err, want)

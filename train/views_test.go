@@ -133,3 +133,39 @@ func TestRanksTrainOnTheSameViews(t *testing.T) {
 		}
 	}
 }
+
+// Views of rows differ by dropout, and a run on them goes on as one that never stopped.
+func TestRowsWithoutLabelsDifferByDropout(t *testing.T) {
+	c := featureConfig(t)
+	c.Data.Labels, c.Data.Views, c.Data.Validation = run.NoLabels, 2, 0
+	c.Loss.Name, c.ClassesPerBatch = "ntxent", 8
+	s := begin(t, c)
+	if n := len(s.sets.Train.Classes); n != len(s.sets.Train.Items) {
+		t.Errorf("%d classes of %d rows", n, len(s.sets.Train.Items))
+	}
+	b := firstBatch(t, s)
+	if err := s.stepper.net.loss.SetLabels(b.Labels); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.stepper.net.run(b); err != nil {
+		t.Fatal(err)
+	}
+	x, err := s.stepper.latest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	width, h := len(b.Images)/len(b.Items), s.model.Spec.Dim
+	for i := 0; i < len(b.Items); i += 2 {
+		if !slices.Equal(b.Images[i*width:(i+1)*width], b.Images[(i+1)*width:(i+2)*width]) {
+			t.Errorf("the views of row %d are not the row", b.Items[i])
+		}
+		if slices.Equal(x[i*h:(i+1)*h], x[(i+1)*h:(i+2)*h]) {
+			t.Errorf("the views of row %d have one embedding", b.Items[i])
+		}
+	}
+	resumedInTheMiddle(t, "rows", c)
+	c.Model.Dropout = 0
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "dropout makes them differ") {
+		t.Errorf("got %v", err)
+	}
+}
