@@ -133,7 +133,7 @@ func Split(set *Set, spec SplitSpec) (train, test *Set, err error) {
 		return nil, nil, err
 	}
 	if set.Unlabeled && !set.OneEach {
-		return nil, nil, fmt.Errorf("%s: its %s are in no folders of classes, which training without labels needs none of; wanted otherwise is one folder a class", set.Name, plural.Of(len(set.Items), "image"))
+		return nil, nil, fmt.Errorf("%s: its %s are in no folders of classes; wanted is one folder a class", set.Name, plural.Of(len(set.Items), "image"))
 	}
 	if len(set.Classes) < 2 {
 		return nil, nil, fmt.Errorf("%s: %s; to test on classes never seen in training it takes at least 2", set.Name, plural.Of(len(set.Classes), "class"))

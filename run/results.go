@@ -108,6 +108,14 @@ func (o MeasureOptions) describe() string {
 	return text
 }
 
+// what says which images are measured, for reports.
+func (e *Embedded) what(opt MeasureOptions) string {
+	if e.Set.OneEach && opt.Data == "" && (opt.Split == "" || opt.Split == "test") {
+		return "views of images that were held out"
+	}
+	return opt.describe()
+}
+
 // Measure evaluates a run's model beside the baselines.
 func Measure(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureOptions) (_ *Embedded, _ *Results, err error) {
 	emb, err := Embed(ctx, folder, eng, opt.Selection)
@@ -248,7 +256,7 @@ const modelFigures = "model"
 
 func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings, metric metric.Metric, opt MeasureOptions) (*eval.Figures, error) {
 	s := NewSides(e.Set.Items, x)
-	o := e.evalOptions(what, opt.describe(), opt)
+	o := e.evalOptions(what, e.what(opt), opt)
 	o.Gallery, o.Groups = s.Gallery, s.Groups
 	eng := e.Model.Params.Engine()
 	f, err := eval.Evaluate(ctx, eng, s.Queries, metric, o)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/setting"
 )
 
@@ -37,6 +38,9 @@ func OpenSets(ctx context.Context, cfg Config, opt Options) (s Sets, err error) 
 	split, err := data.ParseSplit(cfg.Data.TrainClasses, cfg.Seed)
 	if err != nil {
 		return s, AtSetting("data.train_classes", err)
+	}
+	if s.All.Unlabeled && !cfg.Unlabeled() {
+		return s, AtSetting("data.labels", setting.Errorf("%s: its %s are in no folders of classes: %s %s trains without labels; wanted otherwise is one folder a class", cfg.Data.Spec, plural.Of(len(s.All.Items), "image"), setting.Name("data.labels"), NoLabels))
 	}
 	if s.withoutClasses(cfg) {
 		return s.divideImages(cfg, split)

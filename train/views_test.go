@@ -99,12 +99,12 @@ func TestImagesWithoutClassesAreMeasuredByTheirViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Model.Classes != 4 || r.Model.Queries != 8 {
-		t.Errorf("measured on %d views of %d images", r.Model.Queries, r.Model.Classes)
+	if r.Model.Classes != 4 || r.Model.Queries != 8 || r.Model.Split != "views of images that were held out" {
+		t.Errorf("measured on %d views of %d images, %s", r.Model.Queries, r.Model.Classes, r.Model.Split)
 	}
 	c.Data.Labels, c.Data.Views, c.Data.Augment = "", 0, "none"
 	_, err = Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}})
-	if err == nil || !strings.Contains(err.Error(), "40 images are in no folders of classes") {
+	if err == nil || !strings.Contains(err.Error(), "its 40 images are in no folders of classes: data.labels none trains without labels") {
 		t.Errorf("with labels: %v", err)
 	}
 }
