@@ -105,8 +105,8 @@ func (s *planner) plan() MemoryPlan {
 	for _, in := range s.stepper.net.inlets {
 		sent += in.bytes()
 	}
-	if s.stepper.net.micro != nil {
-		for _, t := range s.stepper.net.micro.sums {
+	if m := s.stepper.net.micro; m != nil && m.once == nil {
+		for _, t := range m.sums {
 			p.Optimizer += 4 * int64(t.Size())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/internal/finite"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/layers"
@@ -23,14 +24,16 @@ import (
 // embedding does not depend on the others.
 //
 // Of several ranks each embeds a share of the parts. The embeddings are gathered, every
-// rank computes the loss of the whole batch, and takes its own parts back.
+// rank computes the loss of the whole batch, and takes its own parts back. A rank with a
+// single part takes it in one pass, unless there is a momentum encoder.
 type microBatches struct {
-	size, batch, dim int // images in a part and in the batch, numbers of an embedding
-	forth, back      *layers.Graph
-	forthImages, raw *layers.Node // (size, 3, S, S), (size, h)
-	backImages, seed *layers.Node // (size, 3, S, S), (size, h)
-	rows             *layers.Node // (B, h), input of the loss
-	keys, rawKeys    *layers.Node // (B, h), (size, h), of the momentum encoder; nil for none
+	size, batch, dim int           // images in a part and in the batch, numbers of an embedding
+	forth, back      *layers.Graph // forth is nil in one pass
+	once             *onePass      // nil for two passes
+	forthImages, raw *layers.Node  // (size, 3, S, S), (size, h)
+	backImages, seed *layers.Node  // (size, 3, S, S), (size, h)
+	rows             *layers.Node  // (B, h), input of the loss
+	keys, rawKeys    *layers.Node  // (B, h), (size, h), of the momentum encoder; nil for none
 
 	params []*layers.Param // that get a gradient from back
 	// partial are sums of gradients of some parts, in the order of params, as
@@ -60,7 +63,11 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 		return nil, setting.Errorf("geometry flow layers mix the images of a batch, which micro-batches would take apart: leave out %s", setting.Name("micro_batch"))
 	}
 	eng := m.Params.Engine()
-	u := &microBatches{size: size, batch: batch, dim: m.Spec.Dim, sums: map[string]engine.Tensor{}, ranks: comm.Single{}, end: batch}
+	u := &microBatches{size: size, batch: batch, dim: m.Spec.Dim, sums: map[string]engine.Tensor{}, ranks: comm.OrSingle(o.parts.Comm)}
+	u.first, u.end = comm.Share(batch, u.ranks.Rank(), u.ranks.Size())
+	if u.ranks.Size() > 1 && u.end-u.first == size && !o.momentum {
+		u.once = &onePass{u: u}
+	}
 	n := &network{g: layers.NewGraph(eng, m.Params), micro: u}
 	u.rows = n.g.Input("embeddings", batch, m.Spec.Dim)
 	n.g.NeedGrad(u.rows)
@@ -74,27 +81,38 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	if err := compile(n.g, available, batch); err != nil {
 		return nil, err
 	}
-	u.forth = layers.NewGraph(eng, m.Params)
-	u.forthImages = u.forth.Input("images", m.InputShape(size)...)
-	u.raw, u.rawKeys = m.Raw(u.forth, u.forthImages, true), o.keys(m, u.forth, u.forthImages)
-	if u.rawKeys != nil { // it is read behind what follows on it
-		u.forth.Keep(u.raw)
-		u.forth.Keep(u.rawKeys)
-	}
-	if err := compile(u.forth, available-n.g.Bytes(), size); err != nil {
-		return nil, err
+	if u.once == nil {
+		u.forth = layers.NewGraph(eng, m.Params)
+		u.forthImages = u.forth.Input("images", m.InputShape(size)...)
+		u.raw, u.rawKeys = m.Raw(u.forth, u.forthImages, true), o.keys(m, u.forth, u.forthImages)
+		if u.rawKeys != nil { // it is read behind what follows on it
+			u.forth.Keep(u.raw)
+			u.forth.Keep(u.rawKeys)
+		}
+		if err := compile(u.forth, available-n.g.Bytes(), size); err != nil {
+			return nil, err
+		}
+		available -= u.forth.Bytes()
+		n.inlets = append(n.inlets, newInlet(u.forth, u.forthImages, o.seed))
 	}
 	u.back = layers.NewGraph(eng, m.Params)
 	u.backImages = u.back.Input("images", m.InputShape(size)...)
 	out := m.Raw(u.back, u.backImages, true)
-	u.seed = u.back.Input("gradient of the embeddings", size, m.Spec.Dim)
+	if u.once == nil {
+		u.seed = u.back.Input("gradient of the embeddings", size, m.Spec.Dim)
+	} else {
+		u.seed = u.back.HostOp("gradient of the embeddings", u.once, out)
+	}
 	u.back.Backward(out, u.seed)
-	if err := compile(u.back, available-n.g.Bytes()-u.forth.Bytes(), size); err != nil {
+	if err := compile(u.back, available-n.g.Bytes(), size); err != nil {
 		return nil, err
 	}
+	n.inlets = append(n.inlets, newInlet(u.back, u.backImages, o.seed))
+	for _, in := range n.inlets {
+		in.first = u.first
+	}
 	n.images = u.backImages
-	n.numbers = u.backImages.Shape().TotalSize() / size * batch
-	n.inlets = []*inlet{newInlet(u.forth, u.forthImages, o.seed), newInlet(u.back, u.backImages, o.seed)}
+	n.numbers = u.backImages.Shape().TotalSize() / size * (u.end - u.first)
 	u.embeddings, u.grads = make([]float32, batch*u.dim), make([]float32, batch*u.dim)
 	if u.running, err = newRunningStatistics(u.back); err != nil {
 		return nil, err
@@ -111,7 +129,15 @@ func (u *microBatches) tensors(m *model.Model) error {
 		}
 		u.params = append(u.params, p)
 	}
-	u.partial = make([][]engine.Tensor, comm.Depth((u.batch+u.size-1)/u.size))
+	if u.once != nil { // the gradients of the one part are the sums
+		u.partial = make([][]engine.Tensor, 1)
+		for _, p := range u.params {
+			u.sums[p.Name] = u.back.ParamGrad(p)
+			u.partial[0] = append(u.partial[0], u.sums[p.Name])
+		}
+		return nil
+	}
+	u.partial = make([][]engine.Tensor, comm.Depth(u.parts()))
 	for level := range u.partial {
 		for _, p := range u.params {
 			t, err := eng.New(p.Value.Shape()...)
@@ -127,12 +153,27 @@ func (u *microBatches) tensors(m *model.Model) error {
 	return nil
 }
 
+// parts is the number of those that this rank takes.
+func (u *microBatches) parts() int { return (u.end - u.first + u.size - 1) / u.size }
+
 // run takes a batch through both passes and the loss between them.
 func (u *microBatches) run(n *network, b *data.Batch, run func(*layers.Graph) error) (loss float64, err error) {
-	eng := n.g.Engine()
+	if u.once != nil {
+		return u.once.step(n, b, run)
+	}
 	if err := u.embed(n, b, run); err != nil {
 		return 0, err
 	}
+	if loss, err = u.evaluate(n, run); err != nil || !finite.Is(loss) {
+		return loss, err
+	}
+	return loss, u.backward(n, b, run)
+}
+
+// evaluate computes the loss of the gathered embeddings, and unless it is not finite its
+// gradient.
+func (u *microBatches) evaluate(n *network, run func(*layers.Graph) error) (loss float64, err error) {
+	eng := n.g.Engine()
 	if err := eng.Write(n.g.Value(u.rows), u.embeddings); err != nil {
 		return 0, err
 	}
@@ -145,13 +186,10 @@ func (u *microBatches) run(n *network, b *data.Batch, run func(*layers.Graph) er
 		return 0, err
 	}
 	loss, err = n.g.Scalar(n.loss.Loss)
-	if err != nil || loss-loss != 0 {
+	if err != nil || !finite.Is(loss) {
 		return loss, err
 	}
-	if err := eng.Read(u.grads, n.g.Value(n.g.GradOf(u.rows))); err != nil {
-		return 0, err
-	}
-	return loss, u.backward(n, b, run)
+	return loss, eng.Read(u.grads, n.g.Value(n.g.GradOf(u.rows)))
 }
 
 // embed is the first pass.
@@ -189,6 +227,11 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 	if err := u.running.restore(eng); err != nil {
 		return err
 	}
+	return u.gather(n)
+}
+
+// gather makes the embeddings those of all ranks.
+func (u *microBatches) gather(n *network) error {
 	if u.ranks.Size() == 1 {
 		return nil
 	}
@@ -205,24 +248,13 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 	})
 }
 
-// join makes the network embed a rank's share of each batch. Gradients are summed over the
-// ranks.
-func (u *microBatches) join(n *network, c comm.Comm) {
-	u.ranks = c
-	u.first, u.end = comm.Share(u.batch, c.Rank(), c.Size())
-	n.numbers = n.numbers / u.batch * (u.end - u.first)
-	for _, in := range n.inlets {
-		in.first = u.first
-	}
-}
-
 // backward is the second pass. Gradients of parts are added in the order of comm.Tree, so
 // that the sum does not depend on how many ranks hold the parts.
 func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Graph) error) error {
 	if len(u.params) == 0 {
 		return nil // everything but the loss's own parameters is frozen
 	}
-	eng, top, parts := n.g.Engine(), 0, (u.end-u.first+u.size-1)/u.size
+	eng, top, parts := n.g.Engine(), 0, u.parts()
 	for part := range parts {
 		from := u.first + part*u.size
 		if err := n.inlets[1].give(b, from); err != nil {
@@ -250,6 +282,15 @@ func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Grap
 		top += 1 - merges
 		n.tell("second pass", min(from+u.size, u.end))
 	}
+	return u.finish(n)
+}
+
+// finish makes what the parts of this rank have left those of all.
+func (u *microBatches) finish(n *network) error {
+	if len(u.params) == 0 {
+		return nil
+	}
+	eng := n.g.Engine()
 	if err := u.running.move(eng, u.ranks); err != nil {
 		return err
 	}
@@ -319,7 +360,11 @@ func (u *microBatches) sumRanks(n *network) error {
 
 // bytes is the memory of both graphs and of the sums of gradients.
 func (u *microBatches) bytes() int64 {
-	b := u.forth.Bytes() + u.back.Bytes()
+	b := u.back.Bytes()
+	if u.once != nil {
+		return b
+	}
+	b += u.forth.Bytes()
 	for _, sums := range u.partial {
 		for _, t := range sums {
 			b += 4 * int64(t.Size())
@@ -329,7 +374,9 @@ func (u *microBatches) bytes() int64 {
 }
 
 func (u *microBatches) close() {
-	u.forth.Close()
+	if u.forth != nil {
+		u.forth.Close()
+	}
 	u.back.Close()
 }
 

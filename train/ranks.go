@@ -51,13 +51,6 @@ func (s *Session) divide() error {
 	return nil
 }
 
-// join gives this rank's share of each batch to the network that was built.
-func (s *Session) join() {
-	if s.comm.Size() > 1 {
-		s.stepper.net.micro.join(s.stepper.net, s.comm)
-	}
-}
-
 // agree makes sure that all ranks train the same: settings, images, kernels and every
 // number of the checkpoint.
 func (s *Session) agree() error {

@@ -59,7 +59,6 @@ func (s *Session) tune() (released bool, err error) {
 	if s.stepper.net, err = buildNetwork(s.model, goal, s.cfg.Batch(), s.cfg.MicroBatch); err != nil {
 		return false, err
 	}
-	s.join()
 	if f := s.feeder.pixels(); f != nil {
 		if err := s.stepper.net.takePixels(f, s.pipeline.Norm); err != nil {
 			return false, err

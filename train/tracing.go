@@ -164,7 +164,9 @@ func (n *network) observe(o engine.Observer) {
 	n.observer = o
 	n.g.Observe(o)
 	if n.micro != nil {
-		n.micro.forth.Observe(o)
+		if n.micro.forth != nil {
+			n.micro.forth.Observe(o)
+		}
 		n.micro.back.Observe(o)
 	}
 	for _, in := range n.inlets {
