@@ -92,22 +92,41 @@ func Any(c Comm, own bool) (bool, error) {
 	return false, nil
 }
 
-// Same is an error that names the first rank whose bytes differ from those of rank 0. what
-// says what they are: "the images".
+// Same is an error of the first rank whose bytes differ from those of rank 0. what says what
+// they are: "the images".
 func Same(c Comm, what string, own []byte) error {
 	if c.Size() == 1 {
 		return nil
 	}
-	all, err := c.Gather(own)
+	all, err := c.Gather(append([]byte(host()+"\x00"), own...))
 	if err != nil {
 		return err
 	}
+	var first []byte
 	for rank, b := range all {
-		if !bytes.Equal(b, all[0]) {
-			return fmt.Errorf("%s of rank %d are not those of rank 0: %.200s, %.200s", what, rank, b, all[0])
+		name, b, _ := bytes.Cut(b, []byte{0})
+		if rank == 0 {
+			first = b
+		}
+		if !bytes.Equal(b, first) {
+			return &RankError{rank, string(name), fmt.Errorf("%s are not those of rank 0: %s, %s", what, apart(b, first), apart(first, b))}
 		}
 	}
 	return nil
+}
+
+// apart is what of a tells it from b, with some of what both have before it.
+func apart(a, b []byte) string {
+	const before, length = 60, 160
+	at := 0
+	for at < len(a) && at < len(b) && a[at] == b[at] {
+		at++
+	}
+	dots := ""
+	if len(a) > length && at > before {
+		a, dots = a[at-before:], "..."
+	}
+	return fmt.Sprintf("%s%.*s", dots, length, a)
 }
 
 // FromLead lets rank 0 make a value, and gives every rank a copy of it by way of JSON. If

@@ -266,7 +266,7 @@ func TestWhatRanksAgreeOn(t *testing.T) {
 				if (err != nil) != differ {
 					return fmt.Errorf("rank %d of %d differs: %v", who, size, err)
 				}
-				if first := max(1, who); differ && !strings.HasPrefix(err.Error(), fmt.Sprintf("the images of rank %d are not those of rank 0: ", first)) {
+				if first := max(1, who); differ && !strings.HasPrefix(err.Error(), fmt.Sprintf("rank %d (%s): the images are not those of rank 0: ", first, host())) {
 					return err
 				}
 				return nil

@@ -41,6 +41,19 @@ func Launched() int {
 	return 1
 }
 
+// LocalRank is the number of this process among those of its host that a launcher has
+// started, from 0; 0 without a launcher.
+func LocalRank() int { return localRank(os.Getenv) }
+
+func localRank(env func(string) string) int {
+	for _, name := range []string{"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"} {
+		if n, err := strconv.Atoi(env(name)); err == nil && n >= 0 && launched(env) != "" {
+			return n
+		}
+	}
+	return 0
+}
+
 // libraries are files of MPI, those of the launcher's family alone where it is known.
 func libraries(env func(string) string) []string {
 	open, mpich := []string{"libmpi.so.40", "libmpi.so.80"}, []string{"libmpi.so.12", "libmpich.so.12"}

@@ -71,3 +71,16 @@ func TestAProgramWithoutALauncherIsAlone(t *testing.T) {
 		t.Errorf("got %v, %v", c, err)
 	}
 }
+
+func TestTheNumberOfAProcessOnItsHost(t *testing.T) {
+	for want, env := range []map[string]string{
+		{"OMPI_COMM_WORLD_LOCAL_RANK": "3"}, // no launcher
+		{"OMPI_COMM_WORLD_SIZE": "8", "OMPI_COMM_WORLD_LOCAL_RANK": "1"},
+		{"PMI_SIZE": "4", "MPI_LOCALRANKID": "2"},
+		{"PMIX_RANK": "7", "SLURM_LOCALID": "3"},
+	} {
+		if got := localRank(func(name string) string { return env[name] }); got != want {
+			t.Errorf("%v: %d, want %d", env, got, want)
+		}
+	}
+}

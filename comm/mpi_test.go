@@ -55,6 +55,8 @@ func child(what string) int {
 	case what == "kill":
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case what == "leave":
+	case what == "other":
+		err = c.Sum(make([]float32, 11))
 	case what == "hang":
 		time.Sleep(time.Minute)
 	case what == "exit":
@@ -166,8 +168,9 @@ func TestAProcessThatFailsEndsAll(t *testing.T) {
 			"error": fmt.Sprintf("rank 1 (%s): image 7 is unreadable", host()),
 			"panic": "invalid memory address or nil pointer dereference",
 			"kill":  "",
-			"leave": fmt.Sprintf("rank 0 (%s): it has waited 3s in a sum of 10 numbers: another rank hangs, or has ended", host()),
-			"hang":  fmt.Sprintf("rank 0 (%s): it has waited 3s in a sum of 10 numbers", host()),
+			"leave": fmt.Sprintf("rank 1 (%s): it is at the end, rank 0 is at a sum of 10 numbers\n", host()),
+			"hang":  fmt.Sprintf("rank 1 (%s): rank 0 has waited 3s for it in a sum of 10 numbers: it hangs, or has ended\n", host()),
+			"other": fmt.Sprintf("rank 1 (%s): it is at a sum of 11 numbers, rank 0 is at a sum of 10 numbers\n", host()),
 			"exit":  "",
 		} {
 			start := time.Now()

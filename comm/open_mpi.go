@@ -3,6 +3,7 @@
 package comm
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -29,7 +30,11 @@ func Open(o Options) (Comm, error) {
 	if err := checkSize(os.Getenv, lib.Size, p.name); err != nil {
 		return nil, err
 	}
-	return p, nil
+	hosts, err := p.Gather([]byte(host()))
+	for _, h := range hosts {
+		p.hosts = append(p.hosts, string(h))
+	}
+	return p, err
 }
 
 // Built says whether the program can join processes over MPI.
@@ -44,7 +49,8 @@ type processes struct {
 	lib     *mpi.Library
 	name    string
 	timeout time.Duration
-	largest int // bytes of one gathering
+	hosts   []string // of all ranks
+	largest int      // bytes of one gathering
 	mu      sync.Mutex
 	room    []float32 // for numbers of another rank
 	once    sync.Once // for Abort
@@ -54,14 +60,18 @@ func (p *processes) Rank() int    { return p.lib.Rank }
 func (p *processes) Size() int    { return p.lib.Size }
 func (p *processes) Name() string { return fmt.Sprintf("%d processes (%s)", p.Size(), p.name) }
 
-// call makes a collective call. MPI reports neither a rank that hangs nor one that has
-// left: a rank that waits too long ends all.
+// call makes a collective call. MPI reports neither a rank that hangs, nor one that has
+// left, nor one that calls something else: ranks come together first (see meet), and one
+// that then waits too long ends all.
 func (p *processes) call(what string, f func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := p.meet(what); err != nil {
+		return err
+	}
 	if p.timeout > 0 {
-		watch := time.AfterFunc(p.timeout, func() {
-			p.Abort(fmt.Errorf("it has waited %v in %s: another rank hangs, or has ended", p.timeout, what))
+		watch := time.AfterFunc(p.timeout+blamed, func() {
+			p.Abort(fmt.Errorf("it has waited %v in %s: another rank hangs, or has ended", p.timeout+blamed, what))
 		})
 		defer watch.Stop()
 	}
@@ -69,6 +79,75 @@ func (p *processes) call(what string, f func() error) error {
 		return failure(p.Rank(), fmt.Errorf("%s: %w", what, err))
 	}
 	return nil
+}
+
+// noteLength is the size of a note in bytes.
+const noteLength = 64
+
+// meet lets every rank tell the next one what it is about to call, and waits for the note of
+// the one before, so that there is a rank which knows who hangs, has left or does something
+// else. While it waits it leaves the processor to others.
+func (p *processes) meet(what string) error {
+	size := p.Size()
+	if size == 1 {
+		return nil
+	}
+	before := (p.Rank() + size - 1) % size
+	own, theirs := make([]byte, noteLength), make([]byte, noteLength)
+	copy(own, what)
+	if err := p.lib.Note(own, (p.Rank()+1)%size); err != nil {
+		return failure(p.Rank(), err)
+	}
+	if err := p.awaitNote(before, what); err != nil {
+		return err
+	}
+	if err := p.lib.TakeNote(theirs, before); err != nil {
+		return failure(p.Rank(), err)
+	}
+	if bytes.Equal(own, theirs) {
+		return nil
+	}
+	err := p.failureOf(before, fmt.Errorf("it is at %s, rank %d is at %s", bytes.TrimRight(theirs, "\x00"), p.Rank(), what))
+	if p.Rank() == 0 {
+		p.end(err) // the others' lines would tell the same
+	}
+	return err
+}
+
+// awaitNote waits for a note of a rank. If it takes too long it ends all.
+func (p *processes) awaitNote(from int, what string) error {
+	start, pause := time.Now(), time.Duration(0)
+	for {
+		if there, err := p.lib.Noted(from); err != nil {
+			return failure(p.Rank(), err)
+		} else if there {
+			return nil
+		}
+		waited := time.Since(start)
+		if p.timeout > 0 && waited > p.timeout {
+			p.end(p.failureOf(from, fmt.Errorf("rank %d has waited %v for it in %s: it hangs, or has ended", p.Rank(), p.timeout, what)))
+		}
+		if waited > spinning {
+			pause = min(pause+time.Microsecond, longestPause)
+			time.Sleep(pause)
+		}
+	}
+}
+
+// spinning is the time in which a rank looks for a note without a pause, and longestPause
+// the longest between two looks after that.
+const (
+	spinning     = 50 * time.Microsecond
+	longestPause = 50 * time.Microsecond
+)
+
+// failureOf is an error of another rank.
+func (p *processes) failureOf(rank int, err error) *RankError {
+	name := "unknown host"
+	if rank < len(p.hosts) {
+		name = p.hosts[rank]
+	}
+	return &RankError{rank, name, err}
 }
 
 // piece is the number of elements of one message. Larger ones make some libraries allocate
@@ -259,11 +338,16 @@ func (p *processes) Abort(err error) {
 	if e := new(RankError); errors.As(err, &e) && e.Rank != p.Rank() {
 		time.Sleep(blamed)
 	}
+	if err == nil {
+		err = errors.New("it ends the run")
+	}
+	p.end(failure(p.Rank(), err))
+}
+
+// end is Abort for what no other rank knows more of.
+func (p *processes) end(err *RankError) {
 	p.once.Do(func() {
-		if err == nil {
-			err = errors.New("it ends the run")
-		}
-		fmt.Fprintln(os.Stderr, failure(p.Rank(), err))
+		fmt.Fprintln(os.Stderr, err)
 		time.Sleep(forwarded)
 		p.lib.Abort(1)
 		os.Exit(1)
@@ -271,8 +355,5 @@ func (p *processes) Abort(err error) {
 	select {} // another goroutine is ending the process
 }
 
-func (p *processes) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.lib.Finalize()
-}
+// Close leaves the group. A rank that is elsewhere hears of it.
+func (p *processes) Close() error { return p.call("the end", p.lib.Finalize) }

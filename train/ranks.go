@@ -51,9 +51,9 @@ func (s *Session) divide() error {
 	return nil
 }
 
-// agree makes sure that all ranks train the same: settings, images, kernels and every
-// number of the checkpoint.
-func (s *Session) agree() error {
+// agreeToBegin makes sure that all ranks are about to train the same: images, kernels and
+// settings.
+func (s *Session) agreeToBegin() error {
 	if s.comm.Size() == 1 {
 		return nil
 	}
@@ -70,6 +70,14 @@ func (s *Session) agree() error {
 		if err := comm.Same(s.comm, c.what, c.own); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// agree makes sure that every number of the checkpoint is the same on all ranks.
+func (s *Session) agree() error {
+	if s.comm.Size() == 1 {
+		return nil
 	}
 	hash := sha256.New()
 	for _, t := range s.keeper.tensors() {

@@ -101,6 +101,13 @@ func TestRanksTrainTheModelOfOneProcess(t *testing.T) {
 		"larger parts":        func(c *run.Config) { c.Loss.Name = "triplet"; c.MicroBatch = 4 },
 		"single images":       func(c *run.Config) { c.Loss.Name = "proxy-nca"; c.MicroBatch = 1 },
 		"an average":          func(c *run.Config) { c.Loss.Name, c.EMA, c.Freeze.BNStats = "contrastive", .9, false },
+		"a learned scale": func(c *run.Config) {
+			c.Loss.Name, c.Model.Scaling, c.Model.Normalization = "contrastive", model.ScaleLearn, model.NormRows
+			c.Model.Metric = metric.Metric{Kind: metric.BRM, P: 2, Omega: 1}
+		},
+		"swap, hard negatives": func(c *run.Config) {
+			c.Loss = run.LossConfig{Name: "triplet", Params: map[string]string{"swap": "yes", "miner": "hard"}}
+		},
 		"terms, limits": func(c *run.Config) {
 			c.Loss = run.LossConfig{Name: "margin", Terms: []run.TermConfig{{Name: "sec"}, {Name: "orthogonality"}}}
 			c.Optimizer.ClipNorm, c.Optimizer.ClipValue = .5, .1
@@ -362,14 +369,17 @@ func TestRanksThatDifferDoNotBegin(t *testing.T) {
 		own.Optimizer.Rate *= float64(1 + rank)
 		return starting(t, own, folder)(opt, rank)
 	}, func(*Session) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "the settings of rank 1 are not those of rank 0") {
+	if err == nil || !strings.HasPrefix(err.Error(), "rank 1 (") || !strings.Contains(err.Error(), ": the settings are not those of rank 0: ...") || !strings.Contains(err.Error(), `"rate":0.002`) {
 		t.Errorf("got %v", err)
 	}
 	other := ranksConfig(t)
 	err = onRanks(t, 2, func(opt Options, rank int) (*Session, error) {
 		return starting(t, []run.Config{c, other}[rank], folder)(opt, rank)
 	}, func(*Session) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), " of rank 1 are not those of rank 0") {
+	if err == nil || !strings.HasPrefix(err.Error(), "rank 1 (") || !strings.Contains(err.Error(), " are not those of rank 0: ") {
 		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(string(folder)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a run that never began has left a folder (%v)", err)
 	}
 }

@@ -92,7 +92,7 @@ func reopen(ctx context.Context, folder run.Folder, cfg, stored run.Config, path
 		s.ev.Say("there is no checkpoint yet: the run begins anew")
 		return s, s.beginAnew(ctx)
 	}
-	if s.lead() {
+	if err = s.agreeToBegin(); err == nil && s.lead() {
 		err = s.keeper.claim()
 	}
 	if err == nil {

@@ -198,6 +198,9 @@ func (s *Session) begin(ctx context.Context) error {
 	if s.cfg.Loss.Effective, err = losses.Effective(s.cfg.Loss.Name, s.cfg.LossOptions(len(s.sets.Train.Classes), s.cfg.Loss.Params)); err != nil {
 		return err
 	}
+	if err := s.agreeToBegin(); err != nil {
+		return err
+	}
 	if s.lead() {
 		if err := s.clear(); err != nil {
 			return err

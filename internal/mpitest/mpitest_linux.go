@@ -19,7 +19,7 @@ import (
 const Required = "VERNIER_REQUIRE_MPI"
 
 // limit is the time after which processes of a test are ended.
-const limit = time.Minute
+const limit = 2 * time.Minute
 
 // Launcher starts processes.
 type Launcher struct {
@@ -50,6 +50,16 @@ func Launchers(t *testing.T) (list []Launcher) {
 	return list
 }
 
+// Rank is that of this process, which a launcher has started; -1 without a launcher.
+func Rank() int {
+	for _, name := range []string{"OMPI_COMM_WORLD_RANK", "PMI_RANK"} {
+		if rank, err := strconv.Atoi(os.Getenv(name)); err == nil {
+			return rank
+		}
+	}
+	return -1
+}
+
 // Group is a launcher at work and the processes it has started.
 type Group struct {
 	launcher Launcher
@@ -60,7 +70,7 @@ type Group struct {
 }
 
 // Start starts size processes of this test's own program with arguments, and with
-// variables in the environment. What is left of them after a minute, or after the test,
+// variables in the environment. What is left of them after two minutes, or after the test,
 // is killed.
 func (l Launcher) Start(t *testing.T, size int, variables []string, args ...string) *Group {
 	t.Helper()
@@ -91,9 +101,13 @@ func (g *Group) Wait() (output string, err error) {
 
 // Kill kills the process of a rank and returns its number. It is an error if it is not
 // there.
-func (g *Group) Kill(rank int) (pid int, err error) {
+func (g *Group) Kill(rank int) (pid int, err error) { return g.SignalRank(rank, syscall.SIGKILL) }
+
+// SignalRank sends a signal to the process of a rank and returns its number. It is an error
+// if it is not there.
+func (g *Group) SignalRank(rank int, s syscall.Signal) (pid int, err error) {
 	for _, pid := range g.find(fmt.Sprintf("%s=%d", g.launcher.rank, rank)) {
-		return pid, syscall.Kill(pid, syscall.SIGKILL)
+		return pid, syscall.Kill(pid, s)
 	}
 	return 0, fmt.Errorf("no process is rank %d under %s", rank, g.launcher.Name)
 }

@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -57,6 +61,9 @@ func (f *RankFlags) Add(fl *pflag.FlagSet) {
 	}
 }
 
+// Timeout is the longest time that a process waits for the others; 0 for no limit.
+func (f *RankFlags) Timeout() time.Duration { return f.timeout }
+
 // Run does work as one process, or as one of several that a launcher has started. Of these
 // rank 0 alone logs and prints. An error of one ends all, with one line that names it.
 func (f *RankFlags) Run(cmd *cobra.Command, log *logrus.Logger, work func(ranks comm.Comm) error) error {
@@ -72,9 +79,15 @@ func (f *RankFlags) Run(cmd *cobra.Command, log *logrus.Logger, work func(ranks 
 		cmd.SetOut(io.Discard)
 	}
 	if err = sayPlaces(ranks, log); err == nil {
-		err = work(ranks)
+		err = sameProgram(ranks)
+	}
+	if err == nil {
+		err = guarded(ranks, work)
 	}
 	if err != nil && !errors.Is(err, comm.ErrStopped) {
+		if p := new(comm.PanicError); errors.As(err, &p) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", p.Stack)
+		}
 		ranks.Abort(err)
 		return err
 	}
@@ -85,6 +98,31 @@ func (f *RankFlags) Run(cmd *cobra.Command, log *logrus.Logger, work func(ranks 
 		return nil
 	}
 	return err
+}
+
+// guarded does work; a panic is an error, so that a line names the rank.
+func guarded(ranks comm.Comm, work func(comm.Comm) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &comm.PanicError{Value: p, Stack: debug.Stack()}
+		}
+	}()
+	return work(ranks)
+}
+
+// sameProgram makes sure that all processes run one program, to the byte: another one may
+// compute something else.
+func sameProgram(ranks comm.Comm) error {
+	own, err := os.Open("/proc/self/exe") // even where the file has been replaced since; MPI is for Linux
+	if err != nil {
+		return err
+	}
+	defer own.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, own); err != nil {
+		return fmt.Errorf("reading the program: %w", err)
+	}
+	return comm.Same(ranks, "the bytes of the program", fmt.Appendf(nil, "%s (SHA-256 %x...)", Version(), sum.Sum(nil)[:8]))
 }
 
 // sayPlaces says which rank is which process on which host, so that one that hangs or is

@@ -104,14 +104,28 @@ int vernier_mpi_gather(vernier_mpi *m, const void *x, int n, void *y, const int 
 }
 
 int vernier_mpi_send(vernier_mpi *m, const void *x, int n, int to) {
-    return CALL(m, MPI_Send, (x, n, m->floats, to, 1, m->world), (x, n, INT(m->floats), to, 1, INT(m->world)));
+    return CALL(m, MPI_Send, (x, n, m->floats, to, TAG_NUMBERS, m->world), (x, n, INT(m->floats), to, TAG_NUMBERS, INT(m->world)));
 }
 
 int vernier_mpi_receive(vernier_mpi *m, void *x, int n, int from) {
-    return CALL(m, MPI_Recv, (x, n, m->floats, from, 1, m->world, m->ignore), (x, n, INT(m->floats), from, 1, INT(m->world), m->ignore));
+    return CALL(m, MPI_Recv, (x, n, m->floats, from, TAG_NUMBERS, m->world, m->ignore),
+                (x, n, INT(m->floats), from, TAG_NUMBERS, INT(m->world), m->ignore));
 }
 
 int vernier_mpi_exchange(vernier_mpi *m, const void *x, int n, void *y, int k, int with) {
-    return CALL(m, MPI_Sendrecv, (x, n, m->floats, with, 1, y, k, m->floats, with, 1, m->world, m->ignore),
-                (x, n, INT(m->floats), with, 1, y, k, INT(m->floats), with, 1, INT(m->world), m->ignore));
+    return CALL(m, MPI_Sendrecv, (x, n, m->floats, with, TAG_NUMBERS, y, k, m->floats, with, TAG_NUMBERS, m->world, m->ignore),
+                (x, n, INT(m->floats), with, TAG_NUMBERS, y, k, INT(m->floats), with, TAG_NUMBERS, INT(m->world), m->ignore));
+}
+
+int vernier_mpi_note(vernier_mpi *m, const void *x, int n, int to) {
+    return CALL(m, MPI_Send, (x, n, m->bytes, to, TAG_NOTE, m->world), (x, n, INT(m->bytes), to, TAG_NOTE, INT(m->world)));
+}
+
+int vernier_mpi_noted(vernier_mpi *m, int from, int *there) {
+    return CALL(m, MPI_Iprobe, (from, TAG_NOTE, m->world, there, m->ignore), (from, TAG_NOTE, INT(m->world), there, m->ignore));
+}
+
+int vernier_mpi_take(vernier_mpi *m, void *x, int n, int from) {
+    return CALL(m, MPI_Recv, (x, n, m->bytes, from, TAG_NOTE, m->world, m->ignore),
+                (x, n, INT(m->bytes), from, TAG_NOTE, INT(m->world), m->ignore));
 }

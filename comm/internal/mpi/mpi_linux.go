@@ -125,6 +125,23 @@ func (l *Library) Receive(x []float32, from int) error {
 	return l.check("MPI_Recv", C.vernier_mpi_receive(l.m, start(x), C.int(len(x)), C.int(from)))
 }
 
+// Note sends a few bytes to a rank, which need not wait for them.
+func (l *Library) Note(x []byte, to int) error {
+	return l.check("MPI_Send", C.vernier_mpi_note(l.m, start(x), C.int(len(x)), C.int(to)))
+}
+
+// Noted reports whether a note of a rank has come.
+func (l *Library) Noted(from int) (bool, error) {
+	var there C.int
+	err := l.check("MPI_Iprobe", C.vernier_mpi_noted(l.m, C.int(from), &there))
+	return there != 0, err
+}
+
+// TakeNote receives a note of a rank, of at most len(x) bytes.
+func (l *Library) TakeNote(x []byte, from int) error {
+	return l.check("MPI_Recv", C.vernier_mpi_take(l.m, start(x), C.int(len(x)), C.int(from)))
+}
+
 // Exchange is MPI_Sendrecv with one rank.
 func (l *Library) Exchange(x, y []float32, with int) error {
 	return l.check("MPI_Sendrecv", C.vernier_mpi_exchange(l.m, start(x), C.int(len(x)), start(y), C.int(len(y)), C.int(with)))

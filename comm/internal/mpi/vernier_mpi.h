@@ -21,6 +21,7 @@
       (const void *x, int n, H type, void *y, const int counts[], const int places[], H totype, H comm))        \
     X(int, MPI_Send, (const void *x, int n, H type, int to, int tag, H comm))                                   \
     X(int, MPI_Recv, (void *x, int n, H type, int from, int tag, H comm, void *status))                         \
+    X(int, MPI_Iprobe, (int from, int tag, H comm, int *there, void *status))                                   \
     X(int, MPI_Sendrecv, (const void *x, int n, H type, int to, int tag, void *y, int m, H totype, int from,    \
                           int fromtag, H comm, void *status))
 
@@ -40,6 +41,7 @@ typedef struct {
 } vernier_mpi;
 
 enum { MPI_SERIALIZED = 2 }; /* MPI_THREAD_SERIALIZED, the same in both families */
+enum { TAG_NUMBERS = 1, TAG_NOTE = 2 };
 
 /* The handlers of signals as they are now; signals_back makes them that again.
  * Libraries under MPI (UCX) take those of SIGSEGV and others from Go, which makes
@@ -61,5 +63,9 @@ int vernier_mpi_broadcast(vernier_mpi *m, void *x, int n, int root);
 int vernier_mpi_gather(vernier_mpi *m, const void *x, int n, void *y, const int *counts, const int *places);
 int vernier_mpi_send(vernier_mpi *m, const void *x, int n, int to);
 int vernier_mpi_receive(vernier_mpi *m, void *x, int n, int from);
+/* A note of n bytes to a rank; whether one of a rank has come, which take then receives. */
+int vernier_mpi_note(vernier_mpi *m, const void *x, int n, int to);
+int vernier_mpi_noted(vernier_mpi *m, int from, int *there);
+int vernier_mpi_take(vernier_mpi *m, void *x, int n, int from);
 int vernier_mpi_exchange(vernier_mpi *m, const void *x, int n, void *y, int k, int with);
 #endif
