@@ -4,9 +4,10 @@
 // ours, ABI, the preprocessed cuda.h of cuda/internal/abi, and CHECKS, the
 // assertions that it wrote for each function and constant that it found there.
 
-// cublas_api.h includes both for two types that it only names.
+// cublas_api.h and nccl.h include these for types that they only name.
 #define __CUDA_FP16_H__
 #define __CUDA_BF16_H__
+#define __CUDA_FP8_H__
 struct __half;
 struct __nv_bfloat16;
 #define __CUDA_API_VERSION_INTERNAL // old versions of the driver's functions too
@@ -25,6 +26,7 @@ struct __nv_bfloat16;
 #define __cplusplus 201703L
 #include <cublasLt.h>
 #include <cudnn.h>
+#include <nccl.h>
 
 namespace ours {
 #include OURS
@@ -146,6 +148,13 @@ PERF(cudnnConvolutionBwdFilterAlgoPerf_t)
 EQUAL(ATTRIBUTE_PROCESSORS, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
 EQUAL(ATTRIBUTE_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
 EQUAL(ATTRIBUTE_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+EQUAL(ATTRIBUTE_PCI_BUS, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
+EQUAL(ATTRIBUTE_PCI_DEVICE, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)
+EQUAL(ATTRIBUTE_PCI_DOMAIN, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)
+EQUAL(NCCL_FLOAT32, ncclFloat32)
+EQUAL(NCCL_SUM, ncclSum)
+EQUAL(NCCL_IN_PROGRESS, ncclInProgress)
+static_assert(sizeof(ours::nccl_id) == sizeof(ncclUniqueId), "the size of nccl_id");
 EQUAL(CAPTURE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
 EQUAL(JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BUFFER)
 EQUAL(JIT_ERROR_LOG_BYTES, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)

@@ -6,7 +6,7 @@ all; delete it when it is not needed). It needs Linux, g++, Go, python3-venv, an
 
     python3 bench/cudawheels.py [--folder DIR] [--only cuda12-oldest ...] [--skip-ptx]
 
-    libraries   the engine's loader finds cuBLAS and cuDNN where pip installs them, as `pip install torch`
+    libraries   the engine's loader finds cuBLAS, cuDNN and NCCL where pip installs them, as `pip install torch`
                 does, loads them, and resolves every symbol of its tables
     headers     every signature, constant and structure of cuda/internal is that of the release's headers
     ptx         every PTX file assembles for each generation of GPU, with registers and spills in ptx.txt
@@ -30,11 +30,11 @@ ABI = os.path.join(ROOT, "cuda", "internal", "abi")
 # The oldest and the newest releases that docs/gpu.md names, each with its packages.
 RELEASES = {
     "cuda12-oldest": ["nvidia-cublas-cu12==12.0.1.189", "nvidia-cudnn-cu12==8.9.0.131", "nvidia-cuda-runtime-cu12==12.0.107",
-                      "nvidia-cuda-nvrtc-cu12==12.0.76", "nvidia-cuda-nvcc-cu12==12.0.76"],
-    "cuda12-newest": ["nvidia-cublas-cu12", "nvidia-cudnn-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-nvcc-cu12"],
+                      "nvidia-cuda-nvrtc-cu12==12.0.76", "nvidia-cuda-nvcc-cu12==12.0.76", "nvidia-nccl-cu12==2.18.1"],
+    "cuda12-newest": ["nvidia-cublas-cu12", "nvidia-cudnn-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-nvcc-cu12", "nvidia-nccl-cu12"],
     "cuda13-oldest": ["nvidia-cublas==13.0.0.19", "nvidia-cudnn-cu13==9.12.0.46", "nvidia-cuda-runtime==13.0.48",
-                      "nvidia-cuda-nvrtc==13.0.48", "nvidia-cuda-nvcc==13.0.48", "nvidia-cuda-crt==13.0.48"],
-    "cuda13-newest": ["nvidia-cublas", "nvidia-cudnn-cu13", "nvidia-cuda-runtime", "nvidia-cuda-nvrtc", "nvidia-cuda-nvcc", "nvidia-cuda-crt"],
+                      "nvidia-cuda-nvrtc==13.0.48", "nvidia-cuda-nvcc==13.0.48", "nvidia-cuda-crt==13.0.48", "nvidia-nccl-cu13==2.27.7"],
+    "cuda13-newest": ["nvidia-cublas", "nvidia-cudnn-cu13", "nvidia-cuda-runtime", "nvidia-cuda-nvrtc", "nvidia-cuda-nvcc", "nvidia-cuda-crt", "nvidia-nccl-cu13"],
 }
 # Generations from Volta, which CUDA 13's assembler no longer knows, to Blackwell.
 ARCHS = ["sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]

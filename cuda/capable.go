@@ -21,11 +21,13 @@ func capable(d native.Device, opt Options) error {
 	return nil
 }
 
-// first opens the first of the devices that can do what the options want and
-// that starts. It returns why those before it cannot, each with its number; if
+// first opens the first of the devices, from that of the options' Turn on, that can do what
+// the options want and that starts. It returns why those before it cannot, each with its number; if
 // there is none, the same is the error.
 func first(devices []native.Device, opt Options, open func(Options) (*Engine, error)) (e *Engine, passed []error, err error) {
-	for i, d := range devices {
+	for k := range devices {
+		i := (k + opt.Turn) % len(devices)
+		d := devices[i]
 		opt.Device = i
 		if err = capable(d, opt); err == nil {
 			if e, err = open(opt); err == nil {

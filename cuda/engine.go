@@ -33,6 +33,7 @@ type Engine struct {
 	recording bool
 	written   []*Tensor // while recording
 	bundle    *bundle   // that is being made, or nil
+	group     *group    // that was joined, or nil
 }
 
 var (
@@ -132,6 +133,9 @@ func (e *Engine) Close() error {
 	errs := []error{e.driver.Synchronize(e.compute), e.memory.close(), e.norms.close(e.driver), e.numbers.close(e.driver)}
 	if e.stage != nil {
 		errs = append(errs, e.stage.close())
+	}
+	if e.group != nil {
+		errs = append(errs, e.driver.ReleaseEvent(e.group.event))
 	}
 	errs = append(errs, e.dnn.Close(), e.blas.Close(), e.driver.ReleaseStream(e.compute), e.driver.Close())
 	e.driver = nil

@@ -43,7 +43,10 @@ func (p Precision) String() string {
 
 // Options say how an engine works.
 type Options struct {
-	Device    int // number of the GPU
+	Device int // number of the GPU
+	// Turn is the number of this process among several on the machine: OpenFirst begins
+	// with the GPU of that number, so that each takes another.
+	Turn      int
 	Precision Precision
 	// Deterministic chooses convolutions whose sums have a fixed order, and without
 	// timing them, so that two runs on one machine are the same bit by bit. All

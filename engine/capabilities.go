@@ -18,6 +18,7 @@ import "time"
 //	Narrower     cuda at bf16     layers: activations are float32
 //	ClassLosses  cpu, cuda        losses: the loss is computed on the host
 //	RowSearcher  cuda             eval: the host looks through the distances
+//	Collective   cuda             train.Connect, train: gradients are summed over ranks on the host
 //	Marker       cuda             train, bench: the clock, after waiting for the device at both ends of each op
 //	Workspacer   cpu, cuda        train: no memory beside the tensors is planned
 //
@@ -234,4 +235,22 @@ type NarrowArena interface {
 	Arena
 	// Activation is Tensor for an activation.
 	Activation(offset int64, shape ...int) (Tensor, error)
+}
+
+// Collective is an engine whose device can sum over those of other ranks, each with an engine
+// of its own, without the host. Join and SumRanks are called by every rank, in the same order.
+type Collective interface {
+	// Place is an address of the device, such as that on its bus, which differs between
+	// those of one machine. It is an error where the device cannot join others.
+	Place() (string, error)
+	// Invitation is made on one rank and given to all, which Join with it.
+	Invitation() ([]byte, error)
+	// Join enters the group. It, and later each sum, ends with an error if the others do not
+	// come within a time; 0 for no limit.
+	Join(invitation []byte, rank, size int, patience time.Duration) error
+	// Joined reports whether SumRanks may be called.
+	Joined() bool
+	// SumRanks replaces the numbers of every tensor by the sum over all ranks. All ranks come
+	// to the same bits.
+	SumRanks(list []Tensor) error
 }

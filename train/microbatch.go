@@ -324,13 +324,21 @@ func (u *microBatches) push(eng engine.Engine, top, merges int) error {
 	return nil
 }
 
-// sumRanks adds the gradients of all ranks, on the host.
+// sumRanks adds the gradients of all ranks, on devices that have joined (see Connect) or on
+// the host.
 func (u *microBatches) sumRanks(n *network) error {
 	if u.ranks.Size() == 1 {
 		return nil
 	}
 	return engine.Observe(n.observer, &reducing, func() error {
 		eng, at := n.g.Engine(), 0
+		if d, ok := eng.(engine.Collective); ok && d.Joined() {
+			// A device waits for others without end and names none: ranks come together first.
+			if err := u.ranks.Barrier(); err != nil {
+				return err
+			}
+			return d.SumRanks(u.partial[0])
+		}
 		if u.host == nil {
 			for _, t := range u.partial[0] {
 				at += t.Size()

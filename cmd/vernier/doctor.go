@@ -144,6 +144,10 @@ func reportGPUs(m cuda.Machine, r cuda.Report, line func(what, format string, ar
 	for _, l := range r.Libraries {
 		line("", "%s %s, %s", l.Name, l.Version, l.Path)
 	}
+	for _, p := range r.Further {
+		line("", "%s; several processes then sum gradients on the host", p.What)
+		advise("%s", p.Advice)
+	}
 	for _, p := range r.Problems {
 		line("gpu", "not used: %s", p.What)
 		advise("%s", p.Advice)

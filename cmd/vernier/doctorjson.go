@@ -31,7 +31,8 @@ type machineReport struct {
 	CUDA      string      `json:"cuda,omitempty"`   // the newest release that the driver knows
 	GPUs      []gpuReport `json:"gpus"`
 	Libraries []library   `json:"libraries"`
-	Problems  []trouble   `json:"problems"` // that keep every GPU from being used
+	Problems  []trouble   `json:"problems"`          // that keep every GPU from being used
+	Further   []trouble   `json:"further,omitempty"` // that keep GPUs of several processes from summing
 }
 
 // gpuReport is a GPU; Trouble is null if it can be used.
@@ -92,5 +93,8 @@ func (r *machineReport) addGPUs(m cuda.Machine, found cuda.Report) {
 	}
 	for _, p := range found.Problems {
 		r.Problems = append(r.Problems, trouble{p.What, p.Advice})
+	}
+	for _, p := range found.Further {
+		r.Further = append(r.Further, trouble{p.What, p.Advice})
 	}
 }

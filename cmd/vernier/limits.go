@@ -23,6 +23,7 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
+	"github.com/vernier-ml/vernier/train"
 )
 
 // flagLimits are what flags take, by their names, or by "COMMAND --NAME" where
@@ -33,7 +34,7 @@ func flagLimits() map[string]cli.Limit {
 	maps.Copy(all, map[string]cli.Limit{
 		// the machine
 		"--jobs": cli.Whole(1, cli.MaxWorkers), "--max-bad": cli.Both(cli.FromZero, cli.UpTo("data.max_bad")),
-		"train --trace":  cli.Whole(0, maxTraced),
+		"train --trace": cli.Whole(0, maxTraced), "--collectives": cli.Among(train.Collectives()...),
 		"--memory-limit": cli.Parsed(parseBytes), "--dry-run": cli.Among(dryRunForms...),
 		"--listen": addressAndPort, "--max-mb": cli.Whole(1, 1024), "--max-waiting": cli.Whole(1, 100_000), "serve --candidates": cli.Whole(0, 100_000),
 

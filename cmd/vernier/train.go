@@ -51,6 +51,7 @@ type trainFlags struct {
 	device      cli.DeviceFlags
 	trace       int
 	ranks       cli.RankFlags
+	collectives string
 }
 
 func newTrain(log *logrus.Logger) *cobra.Command {
@@ -186,6 +187,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.Uint64Var(&c.Seed, "seed", c.Seed, "seed of everything that is drawn")
 	f.device.Add(fl)
 	f.ranks.Add(fl)
+	fl.StringVar(&f.collectives, "collectives", train.CollectivesAuto, "under mpirun or srun, how gradients are summed over processes: "+strings.Join(train.Collectives(), ", ")+" (nccl on GPUs, one for each process; host by MPI; auto: nccl where it can be, else host)")
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores); changes no result")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core); changes no result")
 	return cmd
@@ -227,6 +229,15 @@ func (f *trainFlags) train(cmd *cobra.Command, ranks comm.Comm, log *logrus.Logg
 		return err
 	}
 	defer eng.Close()
+	chosen, why, err := train.Connect(ranks, eng, f.collectives, f.ranks.Timeout())
+	if err != nil {
+		return fmt.Errorf("--collectives %s: %w", f.collectives, err)
+	}
+	if why != "" {
+		log.Warnf("gradients are summed on the host: %s", why)
+	} else if ranks.Size() > 1 {
+		log.Infof("gradients are summed by %s", chosen)
+	}
 	var s *train.Session
 	switch {
 	case f.dry != "":

@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/cuda"
 	"github.com/vernier-ml/vernier/engine"
@@ -35,7 +36,7 @@ type DeviceFlags struct {
 // Add adds the flags to fl.
 func (f *DeviceFlags) Add(fl *pflag.FlagSet) {
 	f.flags = fl
-	fl.StringVar(&f.device, "device", "auto", "device that computes: cpu, cuda or cuda:N (the GPU of that number), or auto: the first GPU that can be used, else the CPU")
+	fl.StringVar(&f.device, "device", "auto", "device that computes: cpu, cuda or cuda:N (the GPU of that number), or auto: the first GPU that can be used, else the CPU; of several processes on a machine each takes the GPU of its number unless N is given")
 	fl.StringVar(&f.precision, "precision", "tf32", "precision of products, and of maps on a GPU: tf32 (fp32 on the CPU), fp32 or bf16 (on the CPU with AVX-512 BF16 only); parameters and distances are float32 in all")
 	fl.BoolVar(&f.deterministic, "deterministic", false, "let a GPU choose convolutions that give the same bits each time; the CPU always does")
 }
@@ -43,11 +44,11 @@ func (f *DeviceFlags) Add(fl *pflag.FlagSet) {
 // parseDevice reads a value of --device.
 func parseDevice(text string) (d struct {
 	kind   string // auto, cpu or cuda
-	number int    // of the GPU
+	number int    // of the GPU, -1 where it is not said
 }, err error) {
 	wrong := errors.New("want auto, cpu, cuda, or cuda:N with the number of a GPU")
 	kind, number, numbered := strings.Cut(text, ":")
-	if d.kind = kind; numbered {
+	if d.kind, d.number = kind, -1; numbered {
 		if d.number, err = strconv.Atoi(number); err != nil || number != strconv.Itoa(d.number) || d.number < 0 || kind != "cuda" {
 			return d, wrong
 		}
@@ -110,7 +111,10 @@ func (f *DeviceFlags) openOn(g gpus, threads int, log *logrus.Logger) (Engine, e
 	if err != nil {
 		return nil, fmt.Errorf("--device %s: %w", f.device, err)
 	}
-	opt.Device = d.number
+	opt.Turn = comm.LocalRank() // of several processes on a machine each takes another GPU
+	if opt.Device = d.number; d.number < 0 {
+		opt.Device = opt.Turn
+	}
 	switch d.kind {
 	case "cuda":
 		e, err := g.open(opt)

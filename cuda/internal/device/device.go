@@ -48,6 +48,10 @@ type Properties struct {
 // at a time; between BeginCapture and EndCapture they come from one thread.
 type Driver interface {
 	Properties() Properties
+	// Place is an address that differs between the devices of a machine.
+	Place() (string, error)
+	// Ranks returns the library that joins devices, or why there is none.
+	Ranks() (Ranks, error)
 	// Free is how much memory is left, and how much there is, in bytes.
 	Free() (free, total int64, err error)
 

@@ -39,6 +39,10 @@ type Driver struct {
 	// whatever it would take to compute it.
 	Idle bool
 
+	// At is what Place says, and Joins what Ranks returns; nil for no library.
+	At    string
+	Joins *Joined
+
 	// Counts of calls by name, and of bytes by Upload and Download.
 	Calls map[string]int
 	Bytes map[string]int64

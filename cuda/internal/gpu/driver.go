@@ -17,6 +17,7 @@ import (
 // Driver is a GPU with its primary context, which NVIDIA's libraries use too.
 type Driver struct {
 	set     *native.Set
+	ordinal int
 	dev     cu.Device
 	ctx     cu.CUContext
 	props   device.Properties
@@ -30,7 +31,7 @@ var _ device.Driver = (*Driver)(nil)
 // Open makes the context of a GPU by its number. The set is the driver's to
 // close from then on.
 func Open(set *native.Set, ordinal int) (d *Driver, err error) {
-	d = &Driver{set: set, streams: map[device.Stream]cu.Stream{}, events: map[device.Event]cu.Event{}}
+	d = &Driver{set: set, ordinal: ordinal, streams: map[device.Stream]cu.Stream{}, events: map[device.Event]cu.Event{}}
 	if d.dev, err = cu.GetDevice(ordinal); err != nil {
 		return nil, fmt.Errorf("GPU %d: %w", ordinal, err)
 	}
@@ -62,6 +63,9 @@ func (d *Driver) within(call string, f func() error) error {
 
 // Properties describe the GPU.
 func (d *Driver) Properties() device.Properties { return d.props }
+
+// Place is the address of the GPU on its bus.
+func (d *Driver) Place() (string, error) { return d.set.Driver.Place(d.ordinal) }
 
 // Free is how much memory is left.
 func (d *Driver) Free() (free, total int64, err error) {

@@ -43,3 +43,33 @@ func (n dnn) Run(dir device.Direction, p device.Plan, t device.Operands, work de
 }
 
 func (n dnn) Close() error { return n.d.within("cuDNN", n.d.set.Dnn.Detach) }
+
+// Ranks returns NCCL.
+func (d *Driver) Ranks() (device.Ranks, error) { return ranks{d}, d.set.LoadNccl() }
+
+// ranks calls NCCL in the context.
+type ranks struct{ d *Driver }
+
+func (r ranks) Invitation() (id []byte, err error) {
+	err = r.d.within("NCCL", func() (err error) {
+		id, err = r.d.set.Nccl.Invitation()
+		return err
+	})
+	return id, err
+}
+
+func (r ranks) Join(invitation []byte, rank, size int) error {
+	return r.d.within("NCCL", func() error { return r.d.set.Nccl.Join(invitation, rank, size) })
+}
+
+func (r ranks) Sum(list []device.Span, s device.Stream) error {
+	return r.d.within("NCCL", func() error { return r.d.set.Nccl.Sum(list, s) })
+}
+
+func (r ranks) Gather(dst device.Ptr, x device.Span, s device.Stream) error {
+	return r.d.within("NCCL", func() error { return r.d.set.Nccl.Gather(dst, x, s) })
+}
+
+func (r ranks) Since() error { return r.d.set.Nccl.Since() }
+
+func (r ranks) Abort() error { return r.d.within("NCCL", r.d.set.Nccl.Abort) }

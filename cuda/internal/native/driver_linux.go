@@ -107,6 +107,19 @@ func (d *Driver) Processors(ordinal int) (int, error) {
 	return d.attribute(ordinal, C.ATTRIBUTE_PROCESSORS)
 }
 
+// Place is the bus address of a device, such as 0000:17:00, which differs between the
+// devices of a machine.
+func (d *Driver) Place(ordinal int) (string, error) {
+	var at [3]int
+	for i, which := range []C.int{C.ATTRIBUTE_PCI_DOMAIN, C.ATTRIBUTE_PCI_BUS, C.ATTRIBUTE_PCI_DEVICE} {
+		var err error
+		if at[i], err = d.attribute(ordinal, which); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%04x:%02x:%02x", at[0], at[1], at[2]), nil
+}
+
 // AllocHost returns host memory that does not move and that devices reach.
 func (d *Driver) AllocHost(bytes int64) (unsafe.Pointer, error) {
 	var p unsafe.Pointer

@@ -27,7 +27,7 @@ func (f Folder) String() string {
 // Folders looks into the folders of PathVariable.
 func (p Places) Folders() []Folder {
 	// The names that are looked for, not those with a whole version behind.
-	wanted := regexp.MustCompile(`^lib(cublas|cublasLt|cudnn|nvrtc)\.so\.\d+$`)
+	wanted := regexp.MustCompile(`^lib(cublas|cublasLt|cudnn|nvrtc|nccl)\.so\.\d+$`)
 	var list []Folder
 	for _, path := range unique(p.Own) {
 		f := Folder{Path: path}

@@ -13,6 +13,7 @@ type Report struct {
 	Devices   []Device // by their numbers
 	Libraries []Found
 	Problems  []Problem // what stands in the way; none if the engine can run
+	Further   []Problem // what keeps several processes from summing on their devices
 }
 
 // Device is a GPU as its driver describes it.

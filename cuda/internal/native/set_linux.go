@@ -14,6 +14,8 @@ type Set struct {
 	Driver *Driver
 	Blas   *Cublas
 	Dnn    *Cudnn
+	Nccl   *Nccl // after LoadNccl
+	places Places
 	helper []*library // what the others rely on, kept open
 	Report Report
 }
@@ -23,7 +25,7 @@ type Set struct {
 func Load() *Set { return load(HostPlaces(), driverFiles[:]) }
 
 func load(places Places, driver []string) *Set {
-	s := &Set{}
+	s := &Set{places: places}
 	if !s.loadDriver(driver, places.Keep) {
 		return s
 	}
@@ -117,6 +119,21 @@ func (s *Set) loadLibraries(places Places) {
 	}
 	s.problem(fmt.Sprintf("pip install %s, or install libcudnn9-cuda-%d from NVIDIA's packages; if it is there, %s",
 		pip("cudnn", newest), newest, places.name()), "cuDNN is missing: %s", strings.Join(dnnErrs, "; "))
+}
+
+// LoadNccl loads NCCL, which only several processes need.
+func (s *Set) LoadNccl() (err error) {
+	if s.Nccl != nil {
+		return nil
+	}
+	if s.Nccl, err = loadNccl(s.places); err != nil {
+		return Problem{
+			What:   "NCCL is missing: " + err.Error(),
+			Advice: fmt.Sprintf("pip install %s, or install libnccl2 from NVIDIA's packages; if it is there, %s", pip("nccl", min(s.Report.CUDA/1000, newestRelease)), s.places.name()),
+		}
+	}
+	s.Report.Libraries = append(s.Report.Libraries, s.Nccl.Found)
+	return nil
 }
 
 // pip is the name of a Python package with one of the libraries.
@@ -221,6 +238,9 @@ func closeAll(list []*library) {
 // in: without it they could not be.
 func (s *Set) Detach() error {
 	var errs []error
+	if s.Nccl != nil {
+		errs = append(errs, s.Nccl.leave())
+	}
 	if s.Dnn != nil {
 		errs = append(errs, s.Dnn.Detach())
 	}
@@ -240,15 +260,24 @@ func (s *Set) Close() error {
 		errs = append(errs, s.Blas.close())
 	}
 	closeAll(s.helper)
+	if s.Nccl != nil {
+		s.Nccl.lib.close()
+	}
 	if s.Driver != nil {
 		s.Driver.close()
 	}
-	s.Dnn, s.Blas, s.Driver, s.helper = nil, nil, nil, nil
+	s.Dnn, s.Blas, s.Nccl, s.Driver, s.helper = nil, nil, nil, nil, nil
 	return errors.Join(errs...)
 }
 
 // Explained is the report of a machine: it loads everything and lets it go.
 func Explained() (Report, error) {
 	s := Load()
+	if len(s.Report.Problems) == 0 {
+		var p Problem
+		if errors.As(s.LoadNccl(), &p) {
+			s.Report.Further = append(s.Report.Further, p)
+		}
+	}
 	return s.Report, s.Close()
 }

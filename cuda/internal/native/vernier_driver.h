@@ -34,6 +34,7 @@ typedef struct { VERNIER_DRIVER(VERNIER_SLOT) } driver_table;
 
 /* CUdevice_attribute, CUstreamCaptureMode, CUjit_option. */
 enum { ATTRIBUTE_PROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
+enum { ATTRIBUTE_PCI_BUS = 33, ATTRIBUTE_PCI_DEVICE = 34, ATTRIBUTE_PCI_DOMAIN = 50 };
 enum { CAPTURE_THREAD_LOCAL = 1 };
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6 };
 

@@ -30,6 +30,9 @@ func TestRealLibrariesLoad(t *testing.T) {
 	if err := s.Report.Err(); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.LoadNccl(); err != nil {
+		t.Error(err)
+	}
 	for _, lib := range s.Report.Libraries {
 		t.Logf("found: %s %s", lib.Name, lib.Version)
 		if !strings.HasPrefix(lib.Path, folder) {
