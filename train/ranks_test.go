@@ -106,7 +106,10 @@ func TestRanksTrainTheModelOfOneProcess(t *testing.T) {
 			c.Model.Metric = metric.Metric{Kind: metric.BRM, P: 2, Omega: 1}
 		},
 		"swap, hard negatives": func(c *run.Config) {
-			c.Loss = run.LossConfig{Name: "triplet", Params: map[string]string{"swap": "yes", "miner": "hard"}}
+			c.Loss = run.LossConfig{Name: "triplet", Params: map[string]string{"swap": "true", "mining": "batch-hard"}}
+		},
+		"negatives drawn by chance": func(c *run.Config) {
+			c.Loss = run.LossConfig{Name: "triplet", Params: map[string]string{"mining": "distance-weighted", "seed": "5"}}
 		},
 		"terms, limits": func(c *run.Config) {
 			c.Loss = run.LossConfig{Name: "margin", Terms: []run.TermConfig{{Name: "sec"}, {Name: "orthogonality"}}}
