@@ -12,7 +12,7 @@ func neon() *kernels {
 		transpose:  transposeNEON,
 		copyRows:   copyRowsNEON,
 		copyPanels: copyPanelsNEON,
-		fetch:      func([]float32) {}, // its processors fetch ahead by themselves
+		fetch:      fetchNEON,
 		gather:     gatherNEON,
 		gatherTaps: gatherTapsNEON,
 		add:        addNEON,

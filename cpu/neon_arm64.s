@@ -9696,6 +9696,21 @@ panel2:
 	BNE row1
 	RET
 
+// func fetchNEON(x []float32)
+TEXT ·fetchNEON(SB), NOSPLIT|NOFRAME, $0-24
+	MOVD x_base+0(FP), R0
+	MOVD x_len+8(FP), R1
+	CBZ R1, done2
+
+loop1:
+	PRFM (R0), PLDL2KEEP
+	ADD $64, R0, R0
+	SUBS $16, R1, R1
+	BGT loop1
+
+done2:
+	RET
+
 // func gatherWholeNEON(dst []float32, dstStride int, src []float32, srcStride, count int)
 TEXT ·gatherWholeNEON(SB), NOSPLIT|NOFRAME, $0-72
 	MOVD dst_base+0(FP), R0

@@ -228,6 +228,9 @@ func copyRowsNEON(dst []float32, dstStride int, src []float32, srcStride, rows, 
 func copyPanelsNEON(dst []float32, panelStride int, src []float32, srcStride, rows, panels int)
 
 //go:noescape
+func fetchNEON(x []float32)
+
+//go:noescape
 func gatherWholeNEON(dst []float32, dstStride int, src []float32, srcStride, count int)
 
 //go:noescape

@@ -7,6 +7,7 @@ func (w *writer) packing() {
 	w.kernel("transposeBlocks", "dst []float32, dstStride int, src []float32, srcStride, rows, cols int", "", (*kernel).transposeBlocks)
 	w.kernel("copyRows", "dst []float32, dstStride int, src []float32, srcStride, rows, cols, width int", "", (*kernel).copyRows)
 	w.kernel("copyPanels", "dst []float32, panelStride int, src []float32, srcStride, rows, panels int", "", (*kernel).copyPanels)
+	w.kernel("fetch", "x []float32", "", (*kernel).fetch)
 	w.kernel("gatherWhole", "dst []float32, dstStride int, src []float32, srcStride, count int", "", (*kernel).gatherWhole)
 	w.kernel("gatherLanes", "dst []float32, dstStride int, src []float32, srcStride, count int, at []int32", "", (*kernel).gatherLanes)
 	w.kernel("gatherTaps", "dst []float32, dstStride int, src []float32, taps int, runs []uint64", "", (*kernel).gatherTaps)
@@ -122,6 +123,20 @@ func (k *kernel) copyPanels() {
 	k.add(srcStride, src, src)
 	k.addImm(16*tileCols, dst)
 	k.countDown(1, rows, row)
+	k.ret()
+}
+
+// fetch asks for cache lines of 64 bytes, into the second-level cache.
+func (k *kernel) fetch() {
+	const line = 64
+	x, n, loop, done := k.base("x"), k.length("x"), k.label("loop"), k.label("done")
+	k.ifZero(n, done)
+	k.at(loop)
+	k.line("PRFM (%v), PLDL2KEEP", x)
+	k.addImm(line, x)
+	k.line("SUBS $%d, %v, %v", line/4, n, n)
+	k.jump("BGT", loop)
+	k.at(done)
 	k.ret()
 }
 
