@@ -80,7 +80,7 @@ func (t *Table) baseline(g *Group, settings map[string]string) *Group {
 	for _, b := range t.Groups {
 		fits := true
 		for place, value := range settings {
-			fits = fits && b.values[place] == value
+			fits = fits && b.has(place, value)
 		}
 		for c, place := range t.Columns {
 			if _, named := settings[place]; !named {
@@ -92,6 +92,16 @@ func (t *Table) baseline(g *Group, settings map[string]string) *Group {
 		}
 	}
 	return nil
+}
+
+// has reports whether a setting has a value in the runs of a group. A stored configuration
+// leaves out what is switched off, as momentum_encoder at 0.
+func (g *Group) has(place, value string) bool {
+	have, stored := g.values[place]
+	if !stored {
+		return slices.Contains([]string{"", "0", "false"}, value)
+	}
+	return have == value
 }
 
 // leastPairs are needed for a test: two differences that happen to be equal, as those

@@ -427,6 +427,27 @@ func TestGroupsAreTestedAgainstTheirBaselines(t *testing.T) {
 	}
 }
 
+// A setting that is switched off is not in a stored configuration, and is a baseline all the same.
+func TestABaselineMayBeASettingThatIsSwitchedOff(t *testing.T) {
+	off, on := finished("triplet", "brm", 72, 74, 73), finished("triplet", "brm", 75, 76, 75)
+	for i := range on {
+		on[i].Values = maps.Clone(on[i].Values)
+		on[i].Values["momentum_encoder"], on[i].Folder = "0.99", "momentum"
+	}
+	for _, value := range []string{"0", ""} {
+		table, err := Compare(slices.Concat(on, off), Options{Baseline: map[string]string{"momentum_encoder": value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := table.Groups[0].Figures["recall@1"]; s.Test == nil || math.Abs(s.Test.Difference-7./3) > 1e-9 {
+			t.Errorf("%q: with a momentum encoder %+v, want 75.33 - 73", value, s.Test)
+		}
+	}
+	if _, err := Compare(slices.Concat(on, off), Options{Baseline: map[string]string{"momentum_encoder": "0.9"}}); err == nil {
+		t.Error("a value that no group has is a baseline")
+	}
+}
+
 func TestBaselinesThatAreNotThere(t *testing.T) {
 	runs := slices.Concat(finished("triplet", "brm", 72, 74, 73), finished("triplet", "euclidean", 70, 71, 72))
 	if _, err := Compare(runs, Options{Baseline: map[string]string{"model.metric": "cosine"}}); err == nil || !strings.Contains(err.Error(), "differ in model.metric") {
