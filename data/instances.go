@@ -34,8 +34,8 @@ func (s *Set) Instances() *Set {
 	return &out
 }
 
-// HoldOut takes a share of the images away, drawn by seed, at least two and at most all but two: to measure on,
-// where there are no classes of which some could be.
+// HoldOut takes a share of the images away to measure on, where there are no classes of which
+// some could be taken. They are drawn by seed, at least two of them and at most all but two.
 func HoldOut(set *Set, share float64, seed uint64) (rest, held *Set, err error) {
 	const least = 2 // a single one is its own neighbor
 	n := len(set.Items)

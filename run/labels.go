@@ -102,15 +102,15 @@ func (c Config) checkInstances(loss losses.Loss, terms []losses.Term) error {
 	if !c.Unlabeled() {
 		return nil
 	}
-	refuse := func(what, name string) error {
-		return AtSetting("loss.name", fmt.Errorf("%s %s has a row for each class, and without labels every image is a class of its own, seen once an epoch: choose one on pairs, such as %s", what, name, strings.Join(pairLosses(), ", ")))
+	refuse := func(place, what, name string) error {
+		return AtSetting(place, fmt.Errorf("%s %s has a row for each class, and without labels every image is a class of its own, seen once an epoch: choose one on pairs, such as %s", what, name, strings.Join(pairLosses(), ", ")))
 	}
 	if loss.Columns() == losses.Classes {
-		return refuse("loss", c.Loss.Name)
+		return refuse("loss.name", "loss", c.Loss.Name)
 	}
 	for _, t := range terms {
 		if t.Loss != nil && t.Loss.Columns() == losses.Classes {
-			return refuse("term", t.Name)
+			return refuse("loss.terms", "term", t.Name)
 		}
 	}
 	return nil
