@@ -53,9 +53,9 @@ func newClusterer(eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions)
 	if c.maxIterations == 0 {
 		c.maxIterations = defaultIterations
 	}
-	c.layout = newLayout(o, c.rows, nil)
 	search := SearchOptions{Memory: opt.Memory, Workers: opt.Workers}
 	c.workers = search.workers()
+	c.layout = newLayout(o, c.workers, c.rows, nil)
 	copies := 2
 	if host, ok := eng.(rowEngine); ok {
 		c.view, copies = host, 1

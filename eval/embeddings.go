@@ -3,7 +3,6 @@ package eval
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -18,6 +17,14 @@ type Embeddings struct {
 // Validate reports the first thing that is wrong: sizes that do not fit each
 // other, or a row that holds NaN or infinity.
 func (e *Embeddings) Validate() error {
+	if err := e.checkShape(); err != nil {
+		return err
+	}
+	return e.checkFinite()
+}
+
+// checkShape is Validate without a look at the numbers.
+func (e *Embeddings) checkShape() error {
 	switch {
 	case e == nil:
 		return errors.New("eval: no embeddings")
@@ -27,11 +34,6 @@ func (e *Embeddings) Validate() error {
 		return fmt.Errorf("eval: %d numbers do not make %d rows of %d, which need %d", len(e.X), e.N, e.H, e.N*e.H)
 	case e.Labels != nil && len(e.Labels) != e.N:
 		return fmt.Errorf("eval: %d labels for %d rows", len(e.Labels), e.N)
-	}
-	for i, x := range e.X {
-		if v := float64(x); math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("eval: row %d holds %v in coordinate %d: embeddings must be finite", i/e.H, x, i%e.H)
-		}
 	}
 	return nil
 }

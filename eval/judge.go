@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // judge settles in float64 what float32 keys leave open. It holds what workers
@@ -23,25 +25,52 @@ type judge struct {
 	curve                    *curve // or nil
 }
 
+// newJudge is a judge but for what it learns when the gallery is laid out.
 func newJudge(l layout, rows rowEngine, workers int, k *kept, queries, gallery *Embeddings) *judge {
-	j := &judge{layout: l, rows: rows, queries: queries, gallery: gallery, galleryNorm: k.norms(workers, gallery)}
-	reach := k.reaches(l, workers, gallery)
-	for _, r := range reach {
-		j.largestReach = max(j.largestReach, r)
+	j := &judge{layout: l, rows: rows, queries: queries, gallery: gallery}
+	if l.metric.Kind == metric.Cosine { // which alone asks for them
+		j.galleryNorm = k.norms(workers, gallery)
+		j.queryNorm = j.galleryNorm
+		if queries != gallery {
+			j.queryNorm = norms(workers, queries)
+		}
 	}
-	j.queryNorm, j.queryReach = j.galleryNorm, reach
+	if !l.expand {
+		j.setReach(k.reaches(l, workers, gallery))
+	}
 	if queries != gallery {
-		j.queryNorm, j.queryReach = norms(workers, queries), l.reach(workers, queries)
+		j.queryReach = l.reach(workers, queries)
 	}
 	if s := l.sketch; s != nil {
-		j.galleryFacts, j.largestFacts = s.allFacts(workers, gallery)
-		j.queryFacts = j.galleryFacts
 		j.curve = newCurve(l.metric, float64(s.knots)*s.step)
 		if queries != gallery {
-			j.queryFacts, _ = s.allFacts(workers, queries)
+			j.queryFacts = s.allFacts(workers, queries)
 		}
 	}
 	return j
+}
+
+func (j *judge) setReach(reach []float64) {
+	for _, r := range reach {
+		j.largestReach = max(j.largestReach, r)
+	}
+	if j.queries == j.gallery {
+		j.queryReach = reach
+	}
+}
+
+// learn takes what was found out while the gallery was laid out.
+func (j *judge) learn(found learned) {
+	if found.reach != nil {
+		j.setReach(found.reach)
+	}
+	if found.facts == nil {
+		return
+	}
+	j.galleryFacts, j.largestFacts = found.facts, largest(found.facts)
+	if j.queries == j.gallery {
+		j.queryFacts = found.facts
+	}
 }
 
 // manyExact is how many exact keys of one query are computed before it is found out which
@@ -109,6 +138,14 @@ func (b *bench) tighten(key float64) {
 	b.err32 = min(b.err32, b.layout.rowKeyError(key, terms))
 }
 
+// normOf is a row's norm, where the metric asks for it.
+func normOf(norms []float64, row int) float64 {
+	if norms == nil {
+		return 0
+	}
+	return norms[row]
+}
+
 // exact returns the key of gallery row i in float64, and holds the engine to
 // its error bound: a key beyond it would have been sorted wrongly elsewhere. With a
 // sketch key32 is from refine.
@@ -120,7 +157,7 @@ func (b *bench) exact(i int32, key32 float32) (float64, error) {
 	}
 	if b.seen[rep] != int32(b.query)+1 {
 		b.computed++
-		b.key[rep] = b.layout.exactKey(b.queries.Row(b.query), b.gallery.Row(int(rep)), b.queryNorm[b.query], b.galleryNorm[rep])
+		b.key[rep] = b.layout.exactKey(b.queries.Row(b.query), b.gallery.Row(int(rep)), normOf(b.queryNorm, b.query), normOf(b.galleryNorm, int(rep)))
 		b.seen[rep] = int32(b.query) + 1
 	}
 	key, shift := b.key[rep], b.shift

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"slices"
 
 	"github.com/vernier-ml/vernier/metric"
 )
@@ -24,10 +25,10 @@ type layout struct {
 	sketch *sketch   // of BRM where keys are approximations, see sketch
 }
 
-func newLayout(o order, gallery *Embeddings, k *kept) layout {
+func newLayout(o order, workers int, gallery *Embeddings, k *kept) layout {
 	l := layout{order: o, h: gallery.H}
 	if o.expand {
-		l.mean = k.means(gallery)
+		l.mean = k.means(workers, gallery)
 	}
 	if o.centered {
 		for i := range gallery.N {
@@ -40,17 +41,33 @@ func newLayout(o order, gallery *Embeddings, k *kept) layout {
 	return l
 }
 
-func columnMeans(e *Embeddings) []float64 {
-	mean := make([]float64, e.H)
-	for i := range e.N {
-		for j, v := range e.Row(i) {
-			mean[j] += float64(v)
+// meanRows is how many rows a goroutine adds up before the next: sums do not depend on the
+// number of goroutines.
+const meanRows = 1024
+
+func columnMeans(workers int, e *Embeddings) []float64 {
+	parts := (e.N + meanRows - 1) / meanRows
+	sums := make([]float64, parts*e.H)
+	_ = parallel(workers, parts, func(_, part int) error {
+		sum := sums[part*e.H:][:e.H]
+		for i := part * meanRows; i < min((part+1)*meanRows, e.N); i++ {
+			row := e.Row(i)[:len(sum)]
+			for j := range sum {
+				sum[j] += float64(row[j])
+			}
+		}
+		return nil
+	})
+	mean := sums[:e.H:e.H]
+	for part := 1; part < parts; part++ {
+		for j, v := range sums[part*e.H:][:e.H] {
+			mean[j] += v
 		}
 	}
 	for j := range mean {
 		mean[j] /= float64(e.N)
 	}
-	return mean
+	return slices.Clone(mean)
 }
 
 // evaluates is what the engine computes of the rows.
@@ -70,6 +87,62 @@ func (l layout) width() int {
 		return l.h + 1
 	}
 	return l.h
+}
+
+// learned is what laying out a gallery finds out of its rows, for the bounds of errors.
+type learned struct {
+	reach []float64 // see layout.reach
+	facts []facts   // of a sketch
+}
+
+// fillGallery lays out the rows of a gallery, and learns what it can on the way.
+func (l layout) fillGallery(workers int, dst, x []float32) (found learned) {
+	n, w := len(x)/l.h, l.width()
+	row := func(i int) (to, from []float32) { return dst[i*w : (i+1)*w], x[i*l.h : (i+1)*l.h] }
+	switch {
+	case l.sketch != nil:
+		found.facts = make([]facts, n)
+		_ = parallel(workers, n, func(_, i int) error {
+			to, from := row(i)
+			found.facts[i] = l.sketch.right(to, from)
+			return nil
+		})
+	case l.expand:
+		found.reach = make([]float64, n)
+		_ = parallel(workers, n, func(_, i int) error {
+			to, from := row(i)
+			found.reach[i] = math.Sqrt(l.expandRow(to, from))
+			return nil
+		})
+	default:
+		l.fill(workers, dst, x, l.rightRow)
+	}
+	return found
+}
+
+// expandRow lays out a row of the gallery for Euclidean distance, and returns the square of
+// its distance from the mean.
+func (l layout) expandRow(dst, x []float32) float64 {
+	mean, to := l.mean[:len(x)], dst[:len(x)]
+	var sums [4]float64
+	j := 0
+	for ; j+4 <= len(x); j += 4 {
+		a, b := float64(x[j])-mean[j], float64(x[j+1])-mean[j+1]
+		c, d := float64(x[j+2])-mean[j+2], float64(x[j+3])-mean[j+3]
+		to[j], to[j+1], to[j+2], to[j+3] = float32(-2*a), float32(-2*b), float32(-2*c), float32(-2*d)
+		sums[0] += a * a
+		sums[1] += b * b
+		sums[2] += c * c
+		sums[3] += d * d
+	}
+	for ; j < len(x); j++ {
+		a := float64(x[j]) - mean[j]
+		to[j] = float32(-2 * a)
+		sums[0] += a * a
+	}
+	sum := sums[0] + sums[1] + (sums[2] + sums[3])
+	dst[l.h] = float32(sum)
+	return sum
 }
 
 // left and right lay out queries and gallery rows.
@@ -127,13 +200,7 @@ func (l layout) rightRow(dst, x []float32) {
 	case l.sketch != nil:
 		l.sketch.right(dst, x)
 	case l.expand:
-		sum := 0.0
-		for j, v := range x {
-			d := float64(v) - l.mean[j]
-			sum += d * d
-			dst[j] = float32(-2 * d)
-		}
-		dst[l.h] = float32(sum)
+		l.expandRow(dst, x)
 	case l.centered:
 		x64 := make([]float64, l.h)
 		size := l.center(x64, x) / l.length
@@ -158,8 +225,11 @@ func (l layout) plainRow(dst, x []float32) {
 }
 
 // reach is the norm of every row as the engine sees it, for Manhattan the sum of its
-// magnitudes; it bounds rounding errors.
+// magnitudes; it bounds rounding errors. BRM and Cosine do without: it is 0.
 func (l layout) reach(workers int, e *Embeddings) []float64 {
+	if l.kernel.Kind == metric.BRM || l.unit {
+		return make([]float64, e.N)
+	}
 	reach, origin := make([]float64, e.N), make([]float32, e.H)
 	_ = parallel(workers, e.N, func(_, i int) error {
 		switch {

@@ -77,7 +77,17 @@ func check(queries, gallery *Embeddings, m metric.Metric, opt SearchOptions) err
 }
 
 func checkGallery(gallery *Embeddings) error {
-	if err := gallery.Validate(); err != nil {
+	if err := checkGalleryShape(gallery); err != nil {
+		return err
+	}
+	if err := gallery.checkFinite(); err != nil {
+		return fmt.Errorf("gallery: %w", err)
+	}
+	return nil
+}
+
+func checkGalleryShape(gallery *Embeddings) error {
+	if err := gallery.checkShape(); err != nil {
 		return fmt.Errorf("gallery: %w", err)
 	}
 	if gallery.N > math.MaxInt32 {
@@ -110,7 +120,7 @@ func newScan(eng Engine, queries, gallery *Embeddings, m metric.Metric, opt Sear
 	if err != nil {
 		return nil, nil, err
 	}
-	l := newLayout(o, gallery, opt.kept)
+	l := newLayout(o, opt.workers(), gallery, opt.kept)
 	s := &scanner{eng: eng, find: plainFinder{}, queries: queries, gallery: gallery, opt: opt}
 	if host, ok := eng.(rowEngine); ok {
 		s.host, s.find = host, host
@@ -124,7 +134,8 @@ func newScan(eng Engine, queries, gallery *Embeddings, m metric.Metric, opt Sear
 	if device, ok := eng.(engine.RowSearcher); ok && s.host == nil && !math.IsInf(l.keyError(1, 1, gallery.H), 1) {
 		s.device = device
 	}
-	return s, newJudge(l, s.host, opt.workers(), opt.kept, queries, gallery), nil
+	s.judge = newJudge(l, s.host, opt.workers(), opt.kept, queries, gallery)
+	return s, s.judge, nil
 }
 
 // selector finds the k nearest rows of one query after another.

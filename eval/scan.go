@@ -107,6 +107,7 @@ type scanner struct {
 	layout           layout
 	queries, gallery *Embeddings
 	opt              SearchOptions
+	judge            *judge // that learns from the gallery as it is laid out
 }
 
 // block is some queries and their keys on the engine.
@@ -136,7 +137,7 @@ func (s *scanner) each(ctx context.Context, visit func(worker, query int, keys [
 // settle, during which an engine with memory of its own is at the next block.
 func (s *scanner) blocks(ctx context.Context, look, settle func(b *block) error) error {
 	n, h := s.gallery.N, s.layout.width()
-	gallery, err := s.upload(s.gallery.X, s.layout.rightRow, nil)
+	gallery, err := s.uploadGallery()
 	if err != nil {
 		return fmt.Errorf("eval: gallery of %d x %d: %w", n, h, err)
 	}
@@ -236,6 +237,28 @@ func (s *scanner) upload(x []float32, row func(dst, x []float32), t engine.Tenso
 	}
 	s.layout.fill(s.opt.workers(), rows, x, row)
 	return t, nil
+}
+
+// uploadGallery lays the gallery out on the engine.
+func (s *scanner) uploadGallery() (engine.Tensor, error) {
+	t, err := s.eng.New(s.gallery.N, s.layout.width())
+	if err != nil {
+		return nil, err
+	}
+	var rows []float32
+	if s.host != nil {
+		rows, err = s.host.View(t)
+	} else {
+		rows = make([]float32, s.gallery.N*s.layout.width())
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.judge.learn(s.layout.fillGallery(s.opt.workers(), rows, s.gallery.X))
+	if s.host == nil {
+		err = s.eng.Write(t, rows)
+	}
+	return t, err
 }
 
 // parallel calls do for 0..n-1 on at most workers goroutines, each of which

@@ -52,14 +52,17 @@ func NewSearcher(eng Engine, gallery *Embeddings, m metric.Metric) (*Searcher, e
 	if err != nil {
 		return nil, err
 	}
-	if err := checkGallery(gallery); err != nil {
+	if err := checkGalleryShape(gallery); err != nil {
 		return nil, err
 	}
 	s := &Searcher{gallery: gallery, order: o, direct: o.kernel}
 	if s.eng, s.close, err = OrCPU(eng); err != nil {
 		return nil, err
 	}
-	s.measure(0)
+	if err := s.measure(0); err != nil {
+		s.close()
+		return nil, fmt.Errorf("gallery: %w", err)
+	}
 	s.kept = &kept{gallery: gallery}
 	return s, nil
 }
@@ -77,20 +80,22 @@ func (s *Searcher) Grown(gallery *Embeddings) (*Searcher, error) {
 		if gallery.Labels != nil {
 			more.Labels = gallery.Labels[min(old.N, len(gallery.Labels)):]
 		}
-		if err := checkGallery(more); err != nil {
+		if err := checkGalleryShape(more); err != nil {
 			return nil, err
 		}
 	}
 	grown := *s
 	grown.gallery, grown.close = gallery, func() {}
-	grown.measure(old.N)
+	if err := grown.measure(old.N); err != nil {
+		return nil, fmt.Errorf("gallery: %w", err)
+	}
 	grown.kept = &kept{gallery: gallery}
 	return &grown, nil
 }
 
 // measure finds out what a search needs to know of the rows from one on; s knows it of
-// those before.
-func (s *Searcher) measure(from int) {
+// those before. Its error is that of a number that is not finite.
+func (s *Searcher) measure(from int) error {
 	s.host = nil
 	switch s.order.metric.Kind {
 	case metric.BRM, metric.Euclidean, metric.SquaredEuclidean, metric.Manhattan, metric.Cosine, metric.Dot:
@@ -98,8 +103,11 @@ func (s *Searcher) measure(from int) {
 	}
 	if s.host != nil && !s.order.summed() {
 		s.direct = metric.Metric{Kind: metric.SquaredEuclidean}
-		s.lengths(from)
+		if s.lengths(from) {
+			return nil
+		}
 	}
+	return s.gallery.checkFinite()
 }
 
 // Close closes the engine that NewSearcher made, if it did.
@@ -109,21 +117,31 @@ func (s *Searcher) Close() { s.close() }
 func (s *Searcher) Gallery() *Embeddings { return s.gallery }
 
 // lengths measures the rows from one on. Where float32 cannot compare them as they lie
-// there, because squares overflow or some lengths are out of proportion, host becomes nil.
-func (s *Searcher) lengths(from int) {
+// there, because squares overflow or some lengths are out of proportion, host becomes nil. It
+// reports whether all numbers are finite: in float64, the squares of such sum up to one.
+func (s *Searcher) lengths(from int) (finite bool) {
 	h := s.gallery.H
-	norm := norms(SearchOptions{}.workers(), &Embeddings{X: s.gallery.X[from*h:], N: s.gallery.N - from, H: h})
+	more := &Embeddings{X: s.gallery.X[from*h:], N: s.gallery.N - from, H: h}
+	similarity := s.order.metric.Similarity()
+	norm := lengthsOf(more)
+	if s.order.metric.Kind == metric.Cosine { // whose distances they are part of
+		norm = norms(SearchOptions{}.workers(), more)
+	}
 	if from == 0 || s.low == 0 { // rows of zeros alone are the shortest and the longest
 		s.low = math.Inf(1)
 	}
+	finite = true
 	for _, n := range norm {
+		if n-n != 0 {
+			finite = false
+			continue
+		}
 		s.high = max(s.high, n)
 		if n > 0 {
 			s.low = min(s.low, n)
 		}
 	}
 	s.low = min(s.low, s.high)
-	similarity := s.order.metric.Similarity()
 	if similarity {
 		s.norm = append(s.norm[:from:from], norm...)
 	}
@@ -131,6 +149,28 @@ func (s *Searcher) lengths(from int) {
 	if s.high > largest || similarity && (s.low < smallest || s.high > proportion*s.low) {
 		s.host = nil
 	}
+	return finite
+}
+
+// lengthsOf are the norms of rows but for their last bits, and faster.
+func lengthsOf(e *Embeddings) []float64 {
+	n := make([]float64, e.N)
+	_ = parallel(SearchOptions{}.workers(), e.N, func(_, i int) error {
+		var a, b, c, d float64
+		x := e.Row(i)
+		for ; len(x) >= 4; x = x[4:] {
+			a += float64(x[0]) * float64(x[0])
+			b += float64(x[1]) * float64(x[1])
+			c += float64(x[2]) * float64(x[2])
+			d += float64(x[3]) * float64(x[3])
+		}
+		for _, v := range x {
+			a += float64(v) * float64(v)
+		}
+		n[i] = math.Sqrt(a + b + (c + d))
+		return nil
+	})
+	return n
 }
 
 // Nearest finds the k nearest rows of every query, as Neighbors does.

@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -192,7 +193,16 @@ func TestSearchersKeepWhatTheyFoundOut(t *testing.T) {
 		defer s.Close()
 		first, err := s.Nearest(t.Context(), queries, 7, SearchOptions{})
 		fatal(t, err)
-		if s.kept.norm == nil || s.kept.reach == nil {
+		var has bool
+		switch {
+		case m.Kind == metric.Euclidean, m.Kind == metric.SquaredEuclidean:
+			has = s.kept.mean != nil
+		case m.Kind == metric.Cosine:
+			has = s.kept.norm != nil && s.kept.reach != nil
+		default:
+			has = s.kept.reach != nil
+		}
+		if !has {
 			t.Errorf("%v: nothing is kept", m)
 		}
 		again, err := s.Nearest(t.Context(), queries, 7, SearchOptions{})
@@ -203,6 +213,50 @@ func TestSearchersKeepWhatTheyFoundOut(t *testing.T) {
 		for _, other := range []*NeighborList{again, without} {
 			if !slices.Equal(first.Index, other.Index) || !slices.Equal(first.Distance, other.Distance) {
 				t.Errorf("%v: %v, want %v", m, other, first)
+			}
+		}
+	}
+}
+
+// Parts of a gallery share what is found out of its coordinates, and queries that lie outside of
+// their range find the same as without.
+func TestPartsShareASketch(t *testing.T) {
+	e := blobs(seeded(89), 8, 60, 12, .6)
+	inside, outside := blobs(seeded(90), 5, 16, 12, .1), blobs(seeded(91), 5, 16, 12, 3)
+	s, err := NewSearcher(nil, e, metric.Metric{P: 2})
+	fatal(t, err)
+	defer s.Close()
+	s.partRows, s.fewQueries = 100, 1
+	var kernels []*kernel
+	for _, queries := range []*Embeddings{inside, outside, inside, outside} {
+		list, err := s.Nearest(t.Context(), queries, 5, SearchOptions{terms: 2})
+		fatal(t, err)
+		plain, err := s.Nearest(t.Context(), queries, 5, SearchOptions{terms: -1})
+		fatal(t, err)
+		if !slices.Equal(list.Index, plain.Index) || !slices.Equal(list.Distance, plain.Distance) {
+			t.Fatal("with a sketch other rows are found")
+		}
+		kernels = append(kernels, s.kept.kernel)
+	}
+	if kernels[0] == nil || kernels[1] == kernels[0] || kernels[2] != kernels[1] || kernels[3] != kernels[1] {
+		t.Errorf("kernels are made anew: %p", kernels)
+	}
+}
+
+func TestNumbersThatAreNotFinite(t *testing.T) {
+	for _, h := range []int{1, 3, 8} {
+		for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
+			for _, at := range []int{0, finiteChunk - 1, finiteChunk + 1, 3*finiteChunk - 1} {
+				e := &Embeddings{X: make([]float32, 3*finiteChunk*h), N: 3 * finiteChunk, H: h}
+				e.X[0], e.X[len(e.X)-1] = math.MaxFloat32, -math.MaxFloat32
+				fatal(t, e.Validate())
+				e.X[at*h] = bad
+				want := fmt.Sprintf("row %d holds %v in coordinate 0", at, bad)
+				for _, m := range []metric.Metric{{Kind: metric.Euclidean}, {P: 2}} {
+					if _, err := NewSearcher(nil, e, m); err == nil || !strings.Contains(err.Error(), want) {
+						t.Fatalf("%v: %v, want %s", m, err, want)
+					}
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -77,28 +78,36 @@ func extent(workers int, e *Embeddings, mean []float64) (low, high float64) {
 	return low, high
 }
 
-func newSpread(workers int, k *kept, sets ...*Embeddings) spread {
-	h := sets[0].H
-	p := spread{mean: k.means(sets[0]), weight: make([]float64, sketchNodes)}
-	for _, e := range sets {
-		low, high := k.extent(workers, e, p.mean)
-		p.low, p.high = math.Min(p.low, low), math.Max(p.high, high)
-	}
+// newSpread is that of the rows of a gallery without their weight.
+func newSpread(workers int, k *kept, e *Embeddings) spread {
+	p := spread{mean: k.means(workers, e)}
+	p.low, p.high = k.extent(workers, e, p.mean)
+	return p
+}
+
+// widened has a range that takes in another one.
+func (p spread) widened(low, high float64) spread {
+	p.low, p.high = math.Min(p.low, low), math.Max(p.high, high)
+	return p
+}
+
+// weigh finds the share of coordinates near each node.
+func (p *spread) weigh(e *Embeddings) {
+	p.weight = make([]float64, sketchNodes)
 	if p.high == p.low {
-		return p
+		return
 	}
 	const most = 1 << 20 // numbers are enough to weigh nodes
-	step := max(1, len(sets[0].X)/most) | 1
+	step := max(1, len(e.X)/most) | 1
 	sum := 0.0
-	for i := 0; i < len(sets[0].X); i += step {
-		at := (float64(sets[0].X[i]) - p.mean[i%h] - p.low) / (p.high - p.low) * (sketchNodes - 1)
+	for i := 0; i < len(e.X); i += step {
+		at := (float64(e.X[i]) - p.mean[i%e.H] - p.low) / (p.high - p.low) * (sketchNodes - 1)
 		p.weight[int(math.Round(at))]++
 		sum++
 	}
 	for j := range p.weight {
 		p.weight[j] = (1-rare)*p.weight[j]/sum + rare/sketchNodes
 	}
-	return p
 }
 
 // kernel is F at the distance of knots, and what is left of it after the means,
@@ -112,6 +121,11 @@ type kernel struct {
 	left  *mat.Dense // (knots, nodes)
 	value []float64  // eigenvalues, largest magnitude first
 	u     *mat.Dense // (knots, maxTerms), scaled by sqrt|value|
+
+	mu    sync.Mutex
+	made  [maxTerms + 1]*sketch // by terms
+	error []float64             // between all knots, of taken terms
+	taken int
 }
 
 func newKernel(m metric.Metric, p spread) *kernel {
@@ -182,33 +196,55 @@ func (k *kernel) solve() bool {
 	return true
 }
 
-// bounds returns g, see sketch, for an approximation with the given number of terms.
-func (k *kernel) bounds(terms int) []float64 {
+// rest is what the means leave of F between all knots, and of it what the first terms leave.
+func (k *kernel) rest(terms int) []float64 {
 	n := sketchKnots
-	e := make([]float64, n*n)
-	for i := range n {
-		for j := range i + 1 {
-			v := k.f[i-j] - k.r[i] - k.r[j] + k.c
-			for t := range terms {
-				v -= math.Copysign(1, k.value[t]) * k.u.At(i, t) * k.u.At(j, t)
+	if k.error == nil {
+		k.error = make([]float64, n*n)
+		for i := range n {
+			for j := range n {
+				k.error[i*n+j] = k.f[abs(i-j)] - k.r[i] - k.r[j] + k.c
 			}
-			e[i*n+j], e[j*n+i] = math.Abs(v), math.Abs(v)
 		}
 	}
+	for ; k.taken < terms; k.taken++ {
+		u, sign := mat.Col(nil, k.taken, k.u), math.Copysign(1, k.value[k.taken])
+		for i, ui := range u {
+			ui *= sign
+			row := k.error[i*n : (i+1)*n]
+			for j, uj := range u {
+				row[j] -= ui * uj
+			}
+		}
+	}
+	return k.error
+}
+
+// bounds returns g, see sketch, for an approximation with the given number of terms, which is
+// at least that of the call before.
+func (k *kernel) bounds(terms int) []float64 {
+	n := sketchKnots
+	e := k.rest(terms)
 	// Half of the largest error of each is enough. Then let every knot, the most
 	// common first, take what the others leave.
 	g := make([]float64, n)
 	for i := range g {
+		most := 0.0
 		for _, v := range e[i*n : (i+1)*n] {
-			g[i] = math.Max(g[i], v/2)
+			if v = math.Abs(v); v > most {
+				most = v
+			}
 		}
+		g[i] = most / 2
 	}
 	for range 3 {
 		for i := range n {
-			need := e[i*n+i] / 2
-			for j, v := range e[i*n : (i+1)*n] {
-				if j != i {
-					need = math.Max(need, v-g[j])
+			row := e[i*n : (i+1)*n]
+			g[i] = math.Inf(1) // it does not bound itself
+			need := math.Abs(row[i]) / 2
+			for j, v := range row {
+				if v = math.Abs(v) - g[j]; v > need {
+					need = v
 				}
 			}
 			g[i] = need
@@ -217,8 +253,19 @@ func (k *kernel) bounds(terms int) []float64 {
 	return g
 }
 
-// sketch is the approximation with the given number of terms.
+// sketch is the approximation with the given number of terms, which is kept.
 func (k *kernel) sketch(m metric.Metric, terms int) *sketch {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for t := 1; t <= terms; t++ {
+		if k.made[t] == nil {
+			k.made[t] = k.newSketch(m, t)
+		}
+	}
+	return k.made[terms]
+}
+
+func (k *kernel) newSketch(m metric.Metric, terms int) *sketch {
 	slope := m.Restriction.Slope(0, m.Omega)
 	s := &sketch{
 		terms: terms, h: len(k.mean), mean: k.mean, low: k.low, step: k.step, knots: sketchKnots,
@@ -265,16 +312,24 @@ func (s *sketch) left(dst, x []float32) {
 	dst[len(x)*s.terms] = 1
 }
 
-func (s *sketch) right(dst, x []float32) {
-	sum := 0.0
+// right returns the facts of its row.
+func (s *sketch) right(dst, x []float32) (f facts) {
+	square := 0.0
+	terms, h := s.terms, float64(s.h)
 	for c, v := range x {
 		low, high, frac := s.at(c, v)
-		for t := range s.terms {
-			dst[c*s.terms+t] = float32(low[t] + frac*(high[t]-low[t]))
+		low, high = low[:terms+2], high[:terms+2]
+		for t := range terms {
+			u := low[t] + frac*(high[t]-low[t])
+			square += u * u
+			dst[t] = float32(u)
 		}
-		sum += low[s.terms] + frac*(high[s.terms]-low[s.terms])
+		dst = dst[terms:]
+		f.mean += low[terms] + frac*(high[terms]-low[terms])
+		f.slack += low[terms+1] + frac*(high[terms+1]-low[terms+1])
 	}
-	dst[len(x)*s.terms] = float32(sum / float64(s.h))
+	dst[0] = float32(f.mean / h)
+	return facts{f.mean / h, f.slack/h + s.between/2, math.Sqrt(square / h)}
 }
 
 // facts are what a row contributes to keys and their errors.
@@ -311,15 +366,20 @@ func (s *sketch) errorOf(query facts, most facts, slack float64) float64 {
 	return s.error(query, most)
 }
 
-// allFacts returns the facts of all rows and the largest of each.
-func (s *sketch) allFacts(workers int, e *Embeddings) (all []facts, most facts) {
-	all = make([]facts, e.N)
+// allFacts returns the facts of all rows.
+func (s *sketch) allFacts(workers int, e *Embeddings) []facts {
+	all := make([]facts, e.N)
 	_ = parallel(workers, e.N, func(_, i int) error {
 		all[i] = s.facts(e.Row(i))
 		return nil
 	})
+	return all
+}
+
+// largest is the largest of each fact.
+func largest(all []facts) (most facts) {
 	for _, f := range all {
 		most.mean, most.slack, most.reach = math.Max(most.mean, math.Abs(f.mean)), math.Max(most.slack, f.slack), math.Max(most.reach, f.reach)
 	}
-	return all, most
+	return most
 }

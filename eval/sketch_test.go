@@ -35,6 +35,7 @@ func TestSketchKeepsWithinItsBound(t *testing.T) {
 				continue
 			}
 			p := newSpread(2, nil, e)
+			p.weigh(e)
 			k := newKernel(m, p)
 			if !k.solve() {
 				t.Fatalf("%v: no eigenfunctions", m)

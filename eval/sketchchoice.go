@@ -31,16 +31,8 @@ func chooseSketch(o order, eng rowEngine, queries, gallery *Embeddings, opt Sear
 	if o.kernel.Kind != metric.BRM || o.kernel.P != 2 || opt.terms < 0 || opt.terms == 0 && queries.N*gallery.N < fewPairs {
 		return nil, nil
 	}
-	sets := []*Embeddings{gallery}
-	if queries != gallery {
-		sets = append(sets, queries)
-	}
-	p := newSpread(opt.workers(), opt.kept, sets...)
-	if p.high == p.low || p.high-p.low > math.MaxFloat32 {
-		return nil, nil
-	}
-	k := newKernel(o.metric, p)
-	if !k.solve() {
+	k := opt.kept.kernelOf(o.metric, opt.workers(), queries, gallery)
+	if k == nil {
 		return nil, nil
 	}
 	if opt.terms > 0 {
