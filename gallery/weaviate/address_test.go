@@ -91,12 +91,16 @@ func TestAnswersOfTheServer(t *testing.T) {
 		{401, `{"code":401,"message":"invalid api key"}`, "Weaviate says: invalid api key (401); set WEAVIATE_API_KEY", false},
 		{403, `{"error":[{"message":"forbidden"}]}`, "forbidden (403); the account lacks a right: it must read and change the collections Vernier and Vernier_state", false},
 		{503, "", "wait until the server is up", true},
+		{200, `{"properties": {"content": "{\"format\": 1, \"metric\": \"euclidean\", \"model\": \"00\", \"dim\": 2}"}, "errors": [{"message": "remote shard: connect: timeout"}]}`, "less busy", true},
 		{200, "<html>", "an answer that is not Weaviate's", false},
 		{200, `{"properties": {"content": "{\"format\": 9}"}}`, "is of format 9, and format 1 is read", false},
 		{200, `{"properties": {"content": "{\"format\": 1, \"metric\": \"euclidean\", \"model\": \"11\", \"dim\": 2}"}}`, "another model", false},
 	} {
 		status, body = c.status, c.body
-		_, err := Open(context.Background(), at, info, Options{})
+		s, err := Open(context.Background(), at, info, Options{})
+		if err == nil {
+			_, err = s.Stats(context.Background())
+		}
 		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hidden") || errors.Is(err, gallery.ErrUnavailable) != c.away {
 			t.Errorf("%d: %v, want %q, away %v", c.status, err, c.says, c.away)
 		}

@@ -117,6 +117,8 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	}
 	hint, away := "", false
 	switch status := statusOf(err); {
+	case errors.Is(err, errNodeAway):
+		hint, away = "wait until all nodes are up and less busy; the same command may be given again", true
 	case status == http.StatusUnauthorized:
 		hint = fmt.Sprintf("set %s to the key of an account, or %s to a file that holds it", keyVariable, fileVariable)
 	case status == http.StatusForbidden:

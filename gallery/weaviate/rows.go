@@ -208,6 +208,9 @@ func graphQL(all []where) string {
 	return "where: " + of(where{Operator: "And", Operands: all})
 }
 
+// errNodeAway says that a node has not answered to the one that was asked.
+var errNodeAway = errors.New("a node of the cluster does not answer in time")
+
 // query asks by GraphQL and decodes what is under data.
 func (s *Store) query(ctx context.Context, text string, data any) error {
 	answer := struct {
@@ -217,10 +220,14 @@ func (s *Store) query(ctx context.Context, text string, data any) error {
 	if err := s.call(ctx, http.MethodPost, "/v1/graphql", object{"query": text}, &answer); err != nil {
 		return err
 	}
-	if len(answer.Errors) > 0 { // of a node that does not answer too
-		return errors.New("Weaviate says: " + answer.Errors[0].Message)
+	if len(answer.Errors) == 0 {
+		return nil
 	}
-	return nil
+	err := errors.New("Weaviate says: " + answer.Errors[0].Message)
+	if strings.Contains(answer.Errors[0].Message, "connect: ") { // a node does not reach another one in its time
+		return fmt.Errorf("%w: %w", errNodeAway, err)
+	}
+	return err
 }
 
 const (

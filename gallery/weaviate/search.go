@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
@@ -74,7 +76,15 @@ func (s *Store) nearest(ctx context.Context, st *state, queries *eval.Embeddings
 			parts = append(parts, fmt.Sprintf("q%d: %s(%s) { %s }", q-from, s.at.collection, arguments, allFields))
 		}
 		var data struct{ Get map[string][]row }
-		if err := s.query(ctx, "{ Get { "+strings.Join(parts, " ")+" } }", &data); err != nil {
+		text := "{ Get { " + strings.Join(parts, " ") + " } }"
+		err := s.query(ctx, text, &data)
+		for try := 1; try < tries && errors.Is(err, errNodeAway); try++ {
+			if err = sleep(ctx, time.Duration(try)*time.Second); err == nil {
+				data.Get = nil
+				err = s.query(ctx, text, &data)
+			}
+		}
+		if err != nil {
 			return err
 		}
 		for q := from; q < to; q++ {
