@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/vernier-ml/vernier/data/pixels"
 )
@@ -36,7 +37,8 @@ func (s *Set) Instances() *Set {
 
 // HoldOut takes a share of the images away to measure on, where there are no classes of which
 // some could be taken. They are drawn by seed, at least two of them and at most all but two.
-func HoldOut(set *Set, share float64, seed uint64) (rest, held *Set, err error) {
+// kept, if not nil, says of an item that it is not to be taken.
+func HoldOut(set *Set, share float64, seed uint64, kept func(item int) bool) (rest, held *Set, err error) {
 	const least = 2 // a single one is its own neighbor
 	n := len(set.Items)
 	if n < 2*least {
@@ -45,8 +47,15 @@ func HoldOut(set *Set, share float64, seed uint64) (rest, held *Set, err error) 
 	if !(share > 0 && share < 1) {
 		return nil, nil, fmt.Errorf("%s: a share of %v of the images to measure on, want more than 0 and less than 1", set.title(), share)
 	}
+	order := newRand(seed, mixString("hold out")).Perm(n)
+	if kept != nil {
+		order = slices.DeleteFunc(order, kept)
+	}
+	if len(order) < least {
+		return nil, nil, fmt.Errorf("%s: %d images may be held out to measure on, at least %d are needed", set.title(), len(order), least)
+	}
 	drawn := make([]bool, n)
-	for _, i := range newRand(seed, mixString("hold out")).Perm(n)[:min(max(int(math.Round(share*float64(n))), least), n-least)] {
+	for _, i := range order[:min(max(int(math.Round(share*float64(n))), least), n-least, len(order))] {
 		drawn[i] = true
 	}
 	var a, b []int

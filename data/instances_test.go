@@ -127,7 +127,13 @@ func TestAFolderWithoutFoldersHasNoLabels(t *testing.T) {
 	if err != nil || len(r.Problems) > 0 || !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "they have no labels") }) {
 		t.Errorf("a check says %q, %q, %v", r.Problems, r.Warnings, err)
 	}
-	rest, held, err := HoldOut(set.Instances(), 0.1, 3)
+	if _, held, err := HoldOut(set.Instances(), 0.5, 3, func(item int) bool { return item > 2 }); err != nil || len(held.Items) != 3 {
+		t.Errorf("%v: %d images are held out, want the 3 that may be", err, len(held.Items))
+	}
+	if _, _, err := HoldOut(set.Instances(), 0.5, 3, func(item int) bool { return item > 0 }); err == nil || !strings.Contains(err.Error(), "1 images may be held out to measure on, at least 2 are needed") {
+		t.Errorf("%v", err)
+	}
+	rest, held, err := HoldOut(set.Instances(), 0.1, 3, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +145,7 @@ func TestAFolderWithoutFoldersHasNoLabels(t *testing.T) {
 			t.Errorf("%s is on both sides", it.Path)
 		}
 	}
-	if _, _, err := HoldOut(rest.Select("", []int{0, 1, 2}), 0.1, 3); err == nil || !strings.Contains(err.Error(), "at least 4 are needed") {
+	if _, _, err := HoldOut(rest.Select("", []int{0, 1, 2}), 0.1, 3, nil); err == nil || !strings.Contains(err.Error(), "at least 4 are needed") {
 		t.Errorf("three images: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/optim"
+	"github.com/vernier-ml/vernier/run/pairs"
 )
 
 // Config is every setting that has an effect on what a run computes. It is
@@ -158,7 +159,7 @@ type LossConfig struct {
 	MemoryStart int `json:"memory_start,omitempty"`
 }
 
-// PairsConfig says how pairs that somebody has marked are trained on: package train/pairs.
+// PairsConfig says how pairs that somebody has marked are trained on, see package pairs.
 type PairsConfig struct {
 	// File is what pairs.ReadFile reads. Its SHA256 is that of when the run began.
 	File   string `json:"file,omitempty"`
@@ -216,6 +217,23 @@ func (p PairsConfig) validate(memory int) error {
 		return AtSetting("loss.memory", setting.Errorf("a memory of earlier batches is of the loss on labels or views, which pairs alone do without: leave it out, or give %s", setting.Name("pairs.beside")))
 	}
 	return nil
+}
+
+// marked reports which items of a set are of pairs, nil where there are none, or where the
+// file is not the one that the run began with: training says what is wrong.
+func (p PairsConfig) marked(set *data.Set) func(item int) bool {
+	if p.File == "" {
+		return nil
+	}
+	file, err := pairs.ReadFile(p.File)
+	if err != nil {
+		return nil
+	}
+	items := map[int]bool{}
+	for _, pair := range file.Find(set).Pairs {
+		items[pair.A], items[pair.B] = true, true
+	}
+	return func(item int) bool { return items[item] }
 }
 
 // maxPairWeight bounds weights of the loss on pairs.

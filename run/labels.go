@@ -135,7 +135,7 @@ func (s Sets) divideImages(cfg Config, split data.SplitSpec) (_ Sets, err error)
 	}
 	images := s.All.Instances()
 	if split.Kind == data.AutoSplit {
-		s.Train, s.Test, err = data.HoldOut(images, heldOut, cfg.Seed)
+		s.Train, s.Test, err = data.HoldOut(images, heldOut, cfg.Seed, cfg.Pairs.marked(s.All))
 	} else {
 		s.Train, s.Test, err = data.Split(images, split)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/run"
-	"github.com/vernier-ml/vernier/train/pairs"
+	"github.com/vernier-ml/vernier/run/pairs"
 )
 
 // pairsTerm is the name of the loss on marked pairs beside another one.
@@ -41,7 +41,6 @@ func (s *Session) openPairs() error {
 	if faults = slices.Concat(all.Unknown, all.Itself, faults); len(faults) > 0 {
 		return wrong(pairFault(c.File, faults))
 	}
-	s.holdOutOthers(all.Pairs)
 	found := file.Find(s.sets.Train)
 	if n := len(all.Pairs) - len(found.Pairs); n > 0 {
 		s.ev.Warn("%s: %s of images that are not for training left out", c.File, plural.Of(n, "pair"))
@@ -77,39 +76,6 @@ func pairFault(file string, faults []pairs.Fault) error {
 		more = fmt.Sprintf("; and %s more (vernier data check SPEC --pairs FILE lists all)", plural.Of(n, "fault"))
 	}
 	return fmt.Errorf("%s: %s%s", file, strings.Join(texts, "; "), more)
-}
-
-// holdOutOthers gives to training the images of pairs that a set without classes has held
-// out: others are left to measure on.
-func (s *Session) holdOutOthers(list []pairs.Pair) {
-	const least = 2 // images, one of which has to be told from the other
-	if !s.sets.Test.OneEach {
-		return
-	}
-	all, test := s.sets.All, s.sets.Test
-	marked := map[string]bool{}
-	for _, p := range list {
-		marked[all.Items[p.A].Path], marked[all.Items[p.B].Path] = true, true
-	}
-	var rest []int
-	held := map[string]bool{}
-	for i, it := range test.Items {
-		if !marked[it.Path] {
-			rest = append(rest, i)
-			held[it.Path] = true
-		}
-	}
-	if len(held) < least || len(rest) == len(test.Items) {
-		return
-	}
-	var items []int
-	for i, it := range all.Items {
-		if !held[it.Path] {
-			items = append(items, i)
-		}
-	}
-	s.sets.Test = test.Select(test.Name, rest)
-	s.sets.Train = all.Instances().Select(s.sets.Train.Name, items)
 }
 
 // samplePairs adds marked pairs to the batches, or makes batches of them alone.

@@ -70,6 +70,14 @@ func TestPairsAreTrainedOn(t *testing.T) {
 	if !(last.Loss < first.Loss/2) {
 		t.Errorf("the loss went from %v to %v", first.Loss, last.Loss)
 	}
+	held := len(s.sets.Test.Classes)
+	r, err := s.Finish(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Model.Classes != held {
+		t.Errorf("measured on %d images, %d are held out", r.Model.Classes, held)
+	}
 	if s.cfg.Pairs.SHA256 == "" {
 		t.Error("the run does not say which file it began with")
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
-	"github.com/vernier-ml/vernier/train/pairs"
+	"github.com/vernier-ml/vernier/run/pairs"
 	"github.com/vernier-ml/vernier/weights"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
-	"github.com/vernier-ml/vernier/train/pairs"
+	"github.com/vernier-ml/vernier/run/pairs"
 )
 
 func newData(log *logrus.Logger) *cobra.Command {

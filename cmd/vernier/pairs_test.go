@@ -93,6 +93,13 @@ func TestMarksBecomePairs(t *testing.T) {
 	if code != cli.ExitDone {
 		t.Errorf("exit %d: %s", code, errs)
 	}
+	flat := filepath.Join(dir, "flat")
+	if err := os.CopyFS(flat, os.DirFS(filepath.Join(images, "class 00"))); err != nil {
+		t.Fatal(err)
+	}
+	if code, text, errs := vernier(t, "data", "check", "folder:"+flat); code != cli.ExitDone || !strings.Contains(text, "they have no labels") {
+		t.Errorf("a folder without classes, exit %d\n%s%s", code, text, errs)
+	}
 	// Without a gallery that has the images there are no pairs; a file is not replaced.
 	for _, bad := range []struct {
 		args []string
