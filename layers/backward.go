@@ -101,6 +101,15 @@ func (g *Graph) NeedGrad(n *Node) {
 	}
 }
 
+// Detach makes n a constant for the gradient: what comes after it takes none from it. Call it
+// before n is used. It returns n.
+func (g *Graph) Detach(n *Node) *Node {
+	if n != nil {
+		g.needs[n] = false
+	}
+	return n
+}
+
 // GradOf returns the node that holds the gradient of an input or parameter
 // after Backward, or nil.
 func (g *Graph) GradOf(n *Node) *Node { return g.derivs[n] }

@@ -18,7 +18,7 @@ const (
 	Bias
 	NormGain // gamma of a normalization
 	NormBias // beta
-	Proxy    // belongs to a loss
+	Proxy    // rows of classes of a loss, and what a model compares levels by
 	Buffer   // running statistics: saved, never trained
 	Scale    // logarithm of the scale of embeddings
 	LowRank  // of LoRA: changes weights, and is added to them in a model's file

@@ -57,6 +57,10 @@ const (
 	// away from the apex. But for that factor of 2, and the rim of the ball, it
 	// is the same space as the Poincare ball.
 	Lorentz
+	// Links is the distance along the links of a model with several levels (Zhang et al.
+	// 2022, AVSL), which its rows alone do not give: it needs the whole model. Parse and
+	// Validate refuse it, so that whatever computes with the values of a metric does.
+	Links
 )
 
 // Restriction is the function R of BRM (Table 1), on t >= 0.

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,7 @@ var (
 	restrictionNames = [...]string{Sigmoid: "sigmoid", SoftSign: "softsign", ArcTan: "arctan", TanH: "tanh", ISRU: "isru"}
 	metricNames      = [...]string{BRM: "brm", Euclidean: "euclidean", SquaredEuclidean: "sqeuclidean", Manhattan: "manhattan", Cosine: "cosine", Dot: "dot",
 		SignalToNoise: "snr", Poincare: "poincare", Lorentz: "lorentz"}
+	linksName = "links"
 )
 
 // String returns the restriction's name: sigmoid, softsign, arctan, tanh or isru.
@@ -33,6 +35,9 @@ func ParseRestriction(name string) (Restriction, error) {
 // String returns the family's name: brm, euclidean, sqeuclidean, manhattan,
 // cosine, dot, snr, poincare or lorentz.
 func (k Kind) String() string {
+	if k == Links {
+		return linksName
+	}
 	if int(k) < len(metricNames) {
 		return metricNames[k]
 	}
@@ -43,6 +48,8 @@ func (k Kind) String() string {
 // cannot be evaluated.
 func (m Metric) Validate() error {
 	switch {
+	case m.Kind == Links:
+		return ErrLinks
 	case int(m.Kind) >= len(metricNames):
 		return fmt.Errorf("metric kind %d is unknown, the last is %d (%v)", m.Kind, Lorentz, Lorentz)
 	case m.hyperbolic():
@@ -58,6 +65,9 @@ func (m Metric) Validate() error {
 	}
 	return nil
 }
+
+// ErrLinks says that rows are compared by a model with all that it learned.
+var ErrLinks = errors.New("metric links is the distance along the links of a model with levels, which needs the whole model and both images' certainties: rows alone do not give it, and only training and the figures of retrieval (eval) compute it")
 
 func validOmega(omega float64) bool { return omega > 0 && !math.IsInf(omega, 1) }
 
@@ -118,6 +128,9 @@ func (m Metric) String() string {
 // poincare, 1 and 0 (none) for lorentz. The result is canonical and valid.
 func Parse(text string) (Metric, error) {
 	name, options, hasOptions := strings.Cut(text, ":")
+	if text == linksName {
+		return Metric{}, ErrLinks
+	}
 	i := slices.Index(metricNames[:], name)
 	if i < 0 {
 		return Metric{}, fmt.Errorf("unknown metric %q, want one of %s (brm takes options: %s; poincare and lorentz take %s)", text, strings.Join(metricNames[:], ", "), brmUsage(), hyperbolicUsage)
