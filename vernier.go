@@ -158,6 +158,9 @@ func newModel(name string, m *model.Model, s settings) (*Model, error) {
 	if pipeline != nil {
 		v.input = pipeline.Size()
 	}
+	if err := m.Spec.Metric.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	if m.Threshold != nil {
 		v.threshold = &m.Threshold.Distance
 	}

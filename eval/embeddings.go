@@ -12,6 +12,10 @@ type Embeddings struct {
 	X      []float32 // (N, H), row-major
 	N, H   int
 	Labels []int // N long, or nil
+	// Distances, if not nil, compares these rows in place of a metric: it sets dst[j] to the
+	// distance of a row from row j of rows. Retrieval is by it, and figures of what else
+	// needs a metric are left out.
+	Distances func(dst []float64, row, rows []float32)
 }
 
 // Validate reports the first thing that is wrong: sizes that do not fit each
@@ -55,7 +59,7 @@ func (e *Embeddings) Row(i int) []float32 { return e.X[i*e.H : (i+1)*e.H : (i+1)
 // Select copies the given rows, in that order, with their labels. The indices
 // must be in range.
 func (e *Embeddings) Select(rows []int) *Embeddings {
-	s := &Embeddings{X: e.gather(rows), N: len(rows), H: e.H}
+	s := &Embeddings{X: e.gather(rows), N: len(rows), H: e.H, Distances: e.Distances}
 	if e.Labels != nil {
 		for _, i := range rows {
 			s.Labels = append(s.Labels, e.Labels[i])
@@ -75,7 +79,7 @@ func (e *Embeddings) with(gallery *Embeddings) (*Embeddings, error) {
 	if gallery.H != e.H {
 		return nil, fmt.Errorf("eval: queries of %d numbers, a gallery of %d: both must come from one model", e.H, gallery.H)
 	}
-	return &Embeddings{X: slices.Concat(e.X, gallery.X), N: e.N + gallery.N, H: e.H, Labels: slices.Concat(e.Labels, gallery.Labels)}, nil
+	return &Embeddings{X: slices.Concat(e.X, gallery.X), N: e.N + gallery.N, H: e.H, Labels: slices.Concat(e.Labels, gallery.Labels), Distances: e.Distances}, nil
 }
 
 // gather copies the numbers of rows.

@@ -85,6 +85,9 @@ func Evaluate(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, o
 	if err := f.retrieval(ctx, eng, e, m, opt); err != nil {
 		return nil, err
 	}
+	if e.Distances != nil { // which nothing but retrieval can use
+		return f, ctx.Err()
+	}
 	if opt.Restarts >= 0 {
 		if err := f.clustering(ctx, eng, all, m, opt); err != nil {
 			return nil, err

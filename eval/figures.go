@@ -46,8 +46,8 @@ type Figures struct {
 	PerClass      []GroupFigures      `json:"per_class,omitempty"`     // by label, if asked for
 	SuperClasses  *MacroFigures       `json:"super_classes,omitempty"` // if there are any
 	Clustering    *ClusteringFigures  `json:"clustering,omitempty"`
-	Geometry      GeometryFigures     `json:"geometry"`
-	Verification  VerificationFigures `json:"verification"`
+	Geometry      GeometryFigures     `json:"geometry,omitzero"`
+	Verification  VerificationFigures `json:"verification,omitzero"`
 	// Probe is there if it was asked for, see package probe.
 	Probe *ProbeFigures `json:"probe,omitempty"`
 }

@@ -50,6 +50,12 @@ type Retrieval struct {
 // Retrieve ranks the gallery for every query. Both need labels. It is an error
 // if no query has a right answer.
 func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m metric.Metric, opt RetrievalOptions) (*Retrieval, error) {
+	if queries != nil && queries.Distances != nil {
+		return RetrieveBy(ctx, queries, gallery, opt, func(query int, dst []float64) error {
+			queries.Distances(dst, queries.Row(query), gallery.X)
+			return nil
+		})
+	}
 	eng, done, err := OrCPU(eng)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // An index is one file, little-endian:
@@ -73,6 +75,9 @@ type Info struct {
 func (i Info) validate() error {
 	if i.Metric == "" || i.Model == "" || i.Dim < 1 || i.Dim > maxDim {
 		return fmt.Errorf("an index needs a metric, the fingerprint of a model and a dimension from 1 to %d: got %q, %q and %d", maxDim, i.Metric, i.Model, i.Dim)
+	}
+	if _, err := metric.Parse(i.Metric); errors.Is(err, metric.ErrLinks) {
+		return fmt.Errorf("rows of a gallery are compared by their metric alone: %w", err)
 	}
 	return nil
 }

@@ -203,6 +203,7 @@ func catalog() []constructor {
 		{"triplet-bound", tripletBoundEntry},
 		{"spread-out", spreadOutEntry},
 		{"ibc", ibcEntry},
+		{"avsl", avslEntry},
 	}
 }
 

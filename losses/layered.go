@@ -23,8 +23,19 @@ type Layered interface {
 type LayerInput struct {
 	// Raw are embeddings (B, h) as the head makes them, X those that the metric compares.
 	Raw, X  *layers.Node
-	Classes int    // number of training classes
-	Prefix  string // begins the names of parameters
+	Classes int     // number of training classes
+	Prefix  string  // begins the names of parameters
+	Levels  *Levels // of the model; nil for one without
+}
+
+// Levels are those of a model whose rows (B, 2 N h) hold the embedding of each level, of length
+// 1, from the lowest on, and then the certainty of each: see package layers/links.
+type Levels struct {
+	N, Keep int
+	Gamma   float64
+	// Links are the tables (h, h) between each level and the next, A and B the learned
+	// vectors (h) of each level but the first.
+	Links, A, B []*layers.Node
 }
 
 // LayerMatrix is a matrix that layers end in, and the loss of it.
@@ -34,6 +45,7 @@ type LayerMatrix struct {
 	// Similarity says that larger values are of rows that are more alike.
 	Similarity bool
 	Loss       Loss
+	Weight     float64 // of the loss in the sum; 0 stands for 1
 }
 
 // ErrLayered says that a loss is more than a function of a matrix.
@@ -47,7 +59,7 @@ func (n *Node) layered(g *layers.Graph, h hosted, l Layered, e *layers.Node, o O
 	if h.memory != nil {
 		return nil, fmt.Errorf("losses: %s: a memory of earlier batches holds embeddings, which its layers cannot join with those of a batch", h.name)
 	}
-	in := LayerInput{Raw: o.Raw, X: e, Classes: o.Classes, Prefix: h.prefix}
+	in := LayerInput{Raw: o.Raw, X: e, Classes: o.Classes, Prefix: h.prefix, Levels: o.Levels}
 	if in.Raw == nil {
 		in.Raw = e
 	}
@@ -61,6 +73,9 @@ func (n *Node) layered(g *layers.Graph, h hosted, l Layered, e *layers.Node, o O
 	var total *layers.Node
 	for i, m := range matrices {
 		part := hosted{name: h.name + " " + m.Name, prefix: h.prefix + m.Name + ".", loss: m.Loss, weight: h.weight, matrix: new(Matrix), result: new(Result)}
+		if m.Weight != 0 {
+			part.weight *= m.Weight
+		}
 		if i == 0 { // what is logged
 			part.matrix, part.result = h.matrix, h.result
 		}

@@ -31,17 +31,21 @@ func TestALossWithLayersIsNotComputedFromAMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, info := range infos {
-		if info.Layered != (info.Name == "ibc") {
+		if info.Layered != (info.Name == "ibc" || info.Name == "avsl") {
 			t.Errorf("%s: layered is %v", info.Name, info.Layered)
 		}
 	}
 }
 
 // The zero value is what New makes.
-func TestTheZeroValueOfIBCIsTheAuthors(t *testing.T) {
+func TestZeroValuesOfLayeredLossesAreTheAuthors(t *testing.T) {
 	made := mustNew(t, "ibc", Options{Metric: euclidean, Dim: 4}).(*IBC)
 	if zero := (&IBC{}).settled(); zero != *made {
 		t.Errorf("the zero value is %+v, New gives %+v", zero, *made)
+	}
+	avsl := mustNew(t, "avsl", Options{Metric: euclidean}).(*AVSL)
+	if *avsl != (AVSL{Alpha: 16, PosMargin: 1.8, NegMargin: 2.2, Lowest: .5, Inner: 1, Highest: .5}) {
+		t.Errorf("New gives %+v", *avsl)
 	}
 	if own := (&IBC{Smoothing: .3}).settled(); own != (IBC{Layers: 1, Heads: 2, Temperature: .2, Smoothing: .3}) {
 		t.Errorf("got %+v", own)
@@ -64,6 +68,8 @@ func TestLayersThatCannotBeBuiltAreNamed(t *testing.T) {
 		"give (6, 4), want":     {wrongLayers{}, OpOptions{Classes: 3}, 4},
 		"a fixed one":           {&IBC{}, OpOptions{Classes: 3, Metric: brm, LogScale: new(layers.Node)}, 4},
 		"for losses on pairs":   {&IBC{}, OpOptions{Classes: 3, Memory: MemoryOptions{Size: 12}}, 4},
+		"this one has none":     {&AVSL{}, OpOptions{Classes: 3}, 4},
+		"rows of 4 numbers are": {&AVSL{}, OpOptions{Classes: 3, Levels: &Levels{N: 3}}, 4},
 		"rate of dropout is -1": {&IBC{Dropout: -1}, OpOptions{Classes: 3}, 4},
 	} {
 		eng, err := cpu.New(cpu.Options{Threads: 1})

@@ -43,6 +43,8 @@ type OpOptions struct {
 	LogScale *layers.Node
 	// Parts say how losses that are sums over rows are evaluated.
 	Parts Parts
+	// Levels, if not nil, are those of the model, for losses that compare by them.
+	Levels *Levels
 	// HostClasses is the most class rows of a loss that the host evaluates where the
 	// engine could (layers.ClassLosses); 0 means 1,000.
 	HostClasses int

@@ -98,6 +98,9 @@ func TestEveryParameterOfEveryLossMovesInOneStep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for _, m := range []metric.Metric{{Kind: metric.BRM, P: 2}, {Kind: metric.Cosine}, {Kind: metric.Euclidean}, {Kind: metric.Dot}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}} {
 		for _, name := range losses.Names() {
+			if name == "avsl" {
+				continue // of models with levels
+			}
 			for _, params := range append([]map[string]string{nil}, map[string][]map[string]string{
 				"margin": {{"learn": "class"}}, "soft-triple": {{"centers": "2"}}, "arcface": {{"centers": "2"}},
 			}[name]...) {

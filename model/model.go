@@ -81,6 +81,13 @@ func (m *Model) raw(g *layers.Graph, images *layers.Node, training bool, flow *b
 	if training {
 		mode.BatchStats, mode.DropPath, mode.Recompute = m.batchStats, m.Spec.DropPath, m.again
 	}
+	if m.HasLevels() {
+		if m.entry != "" {
+			g.Fail("levels", fmt.Errorf("the network begins behind %s, and its levels need what comes before", m.entry))
+			return nil
+		}
+		return m.levels(g, images, mode, training)
+	}
 	return m.head(g, m.Spec.pool(g, m.net.Forward(g, images, mode)), training)
 }
 

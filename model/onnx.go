@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -54,6 +55,9 @@ func (m *Model) WriteONNX(path string, input ONNXInput, extra map[string]string)
 }
 
 func (m *Model) onnx(input ONNXInput) (*weights.ONNXModel, error) {
+	if m.HasLevels() {
+		return nil, metric.ErrLinks
+	}
 	m, err := m.Merged()
 	if err != nil {
 		return nil, err

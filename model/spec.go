@@ -57,6 +57,8 @@ type Spec struct {
 	Scaling Scaling `json:"scaling,omitempty"`
 	// Metric compares embeddings.
 	Metric metric.Metric `json:"metric"`
+	// Levels, if it names blocks, makes embeddings of several levels of the network.
+	Levels Levels `json:"levels,omitzero"`
 }
 
 // DefaultSpec is what one uses with a backbone without thought: its own preprocessing
@@ -194,7 +196,10 @@ func (s Spec) Validate() error {
 	if !(s.Scale > 0) || math.IsInf(s.Scale, 0) {
 		return fmt.Errorf("scale %v is not a positive number", s.Scale)
 	}
-	if err := s.Metric.Validate(); err != nil {
+	if err := s.validateLevels(net); err != nil {
+		return err
+	}
+	if err := s.Metric.Validate(); err != nil && s.Metric.Kind != metric.Links {
 		return err
 	}
 	if err := s.validateProjection(); err != nil {

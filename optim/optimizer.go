@@ -29,7 +29,8 @@ type Settings struct {
 	LayerDecay float64 `json:"layer_decay"`
 	// HeadRate and ProxyRate multiply Rate, HeadDecay and ProxyDecay multiply
 	// Decay, for the embedding layer, with layers that only training needs
-	// (layers.Training), and for the parameters of the loss.
+	// (layers.Training), and for the parameters of the loss and what a model with levels
+	// compares these by.
 	HeadRate  float64 `json:"head_rate"`
 	ProxyRate float64 `json:"proxy_rate"`
 	// ScaleRate multiplies Rate for the logarithm of a learned scale of embeddings,
@@ -208,6 +209,9 @@ func (s Settings) of(p *layers.Param) (rate, decay float64) {
 		if s.DecayNorm {
 			decay = s.Decay
 		}
+	}
+	if p.Role == layers.Proxy { // of a model, too
+		return s.ProxyRate, decay * s.ProxyDecay
 	}
 	switch p.Group {
 	case layers.Loss:

@@ -180,8 +180,8 @@ func TestRMSpropMatchesStepsWorkedByHand(t *testing.T) {
 }
 
 func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
-	w := map[string]float32{"block1.conv.weight": 1, "block1.bn.weight": 1, "block1.bias": 1, "embedding.weight": 1, "training.fc.weight": 1, "loss.proxies": 1, "block1.lora_A": 1}
-	roles := map[string]layers.Role{"block1.lora_A": layers.LowRank, "block1.bn.weight": layers.NormGain, "loss.proxies": layers.Proxy, "block1.bias": layers.Bias}
+	w := map[string]float32{"embedding.level2.certainty": 1, "block1.conv.weight": 1, "block1.bn.weight": 1, "block1.bias": 1, "embedding.weight": 1, "training.fc.weight": 1, "loss.proxies": 1, "block1.lora_A": 1}
+	roles := map[string]layers.Role{"embedding.level2.certainty": layers.Proxy, "block1.lora_A": layers.LowRank, "block1.bn.weight": layers.NormGain, "loss.proxies": layers.Proxy, "block1.bias": layers.Bias}
 	ps, g := quadratic(t, w, roles)
 	s := Default()
 	s.Name, s.Momentum, s.Rate, s.Decay, s.HeadRate, s.ProxyRate = "sgd", 0, .01, .5, 2, 10
@@ -190,7 +190,7 @@ func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "norm over all", steps(t, o, g, 1), math.Sqrt(7))
+	near(t, "norm over all", steps(t, o, g, 1), math.Sqrt(8))
 	near(t, "LoRA", value(t, ps, "block1.lora_A"), 1-.01*1.5)
 	near(t, "bias, decayed", value(t, ps, "block1.bias"), 1-.01*1.5)
 	near(t, "backbone", value(t, ps, "block1.conv.weight"), 1-.01*1.5)
@@ -198,6 +198,7 @@ func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
 	near(t, "head", value(t, ps, "embedding.weight"), 1-.02*2.5)
 	near(t, "a layer that only training needs", value(t, ps, "training.fc.weight"), 1-.02*2.5)
 	near(t, "proxies", value(t, ps, "loss.proxies"), 1-.1)
+	near(t, "what levels are compared by", value(t, ps, "embedding.level2.certainty"), 1-.1)
 }
 
 func TestRatesFallByLayer(t *testing.T) {

@@ -55,5 +55,9 @@ func (e *Embedded) testFigures(ctx context.Context, x *eval.Embeddings, opt Meas
 	if err != nil {
 		return TestFigures{}, fmt.Errorf("test classes: %w", err)
 	}
-	return TestFigures{Recall1: f.Recall[0].Percent, MAPAtR: 100 * f.MAPAtR, NMI: *f.NMI, F1: *f.F1}, nil
+	t := TestFigures{Recall1: f.Recall[0].Percent, MAPAtR: 100 * f.MAPAtR}
+	if f.NMI != nil { // there is none of a model with levels
+		t.NMI, t.F1 = *f.NMI, *f.F1
+	}
+	return t, nil
 }

@@ -59,6 +59,9 @@ func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, histor
 			return err
 		}
 	}
+	if e.Embeddings.Distances != nil {
+		return nil // what follows is of a metric
+	}
 	sides := e.Sides()
 	both, _, groups := sides.Both()
 	pairs, err := eval.SamplePairs(both, m, eval.PairOptions{Seed: e.cfg.Seed, Groups: groups})

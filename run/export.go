@@ -105,6 +105,9 @@ func (e *Embedded) describe(t *gallery.Table) description {
 
 // Table is the embeddings with what is known of their images and of the model.
 func (e *Embedded) Table() (*gallery.Table, error) {
+	if err := e.Model.Spec.Metric.Validate(); err != nil {
+		return nil, fmt.Errorf("rows that leave the run are compared by their metric alone: %w", err)
+	}
 	t := &gallery.Table{Embeddings: e.Embeddings, Metric: e.Model.Spec.Metric.String(), Data: e.Set.Name}
 	var err error
 	if t.Model, err = e.Model.Fingerprint(); err != nil {

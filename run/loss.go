@@ -5,6 +5,7 @@ import (
 
 	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -14,7 +15,11 @@ func (c Config) LossOptions(classes int, params map[string]string) losses.Option
 	if c.Model.Scaling != model.ScaleFixed { // the loss follows the scale from 1 on
 		scale = 1
 	}
-	return losses.Options{Metric: c.Model.Metric, Scale: scale, Classes: classes, Dim: c.Model.ComparedDim(), Params: params}
+	by := c.Model.Metric
+	if by.Kind == metric.Links {
+		by = metric.Metric{Kind: metric.SquaredEuclidean} // of each level
+	}
+	return losses.Options{Metric: by, Scale: scale, Classes: classes, Dim: c.Model.ComparedDim(), Params: params}
 }
 
 // NewLoss makes the loss for a number of training classes.
@@ -58,6 +63,9 @@ func (c Config) validateLoss() error {
 		return err
 	}
 	if err := c.checkDistanceNormalization(loss, terms); err != nil {
+		return err
+	}
+	if err := c.validateLevels(loss, terms); err != nil {
 		return err
 	}
 	m := c.Loss
@@ -115,6 +123,27 @@ func (c Config) checkDistanceNormalization(loss losses.Loss, terms []losses.Term
 	}
 	if on {
 		return setting.Errorf("loss %s compares embeddings with rows of classes, which %s %s leaves where they are: take a loss on pairs, or another normalization", name, setting.Name("model.normalization"), model.NormDistance)
+	}
+	return nil
+}
+
+// validateLevels checks that levels of the model and the loss that compares them go together.
+func (c Config) validateLevels(loss losses.Loss, terms []losses.Term) error {
+	has := c.Model.Levels != model.Levels{}
+	for _, t := range terms {
+		if has || t.Loss != nil && losses.NeedsLevels(t.Loss) {
+			return AtSetting("loss.terms", fmt.Errorf("term %s: the loss of a model with levels stands alone", t.Name))
+		}
+	}
+	switch {
+	case has != losses.NeedsLevels(loss) && has:
+		return AtSetting("loss.name", fmt.Errorf("loss %s does not compare the levels of a model: avsl does", c.Loss.Name))
+	case has != losses.NeedsLevels(loss):
+		return AtSetting("loss.name", setting.Errorf("loss %s compares levels of a model, and this one has none: name their blocks with %s, and the metric links with %s", c.Loss.Name, setting.Name("model.levels.blocks"), setting.Name("model.metric")))
+	case has && c.MicroBatch > 0 && c.MicroBatch < c.Batch():
+		return AtSetting("micro_batch", fmt.Errorf("micro-batches of %d images: the links of a model with levels are of the maps of a whole batch, %d, which one graph has to hold", c.MicroBatch, c.Batch()))
+	case has && c.Data.CacheFrozen != "":
+		return AtSetting("data.cache_frozen", fmt.Errorf("outputs of the frozen blocks cannot be kept for a model with levels, which needs the maps of earlier blocks too"))
 	}
 	return nil
 }

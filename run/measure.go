@@ -31,7 +31,19 @@ func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images i
 		return nil, err
 	}
 	defer embedder.Close()
-	return EmbedWith(ctx, embedder, m.Spec.Dim, loader, images, task, opt)
+	rows, err := EmbedWith(ctx, embedder, m.Spec.Dim, loader, images, task, opt)
+	if err != nil {
+		return nil, err
+	}
+	return rows, rows.compareBy(m)
+}
+
+// compareBy lets rows of a model with levels be compared by it.
+func (r *Rows) compareBy(m *model.Model) (err error) {
+	if m.HasLevels() {
+		r.Distances, err = m.Distances()
+	}
+	return err
 }
 
 // EmbedWith is EmbedSet with an embedder that is kept.

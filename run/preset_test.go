@@ -60,7 +60,7 @@ func TestEveryPresetIsCompleteAndReadsBackAsPrinted(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"brm-c-cub-512", "brm-r-cars-128", "brm-n-sop-512", "brm-proxy-cub", "brm-vit-n-cub", "proxy-anchor-cub", "proxy-anchor-resnet50-cars",
-		"multi-similarity-cub", "soft-triple-cub", "ibc-cub", "ibc-cars", "ibc-sop", "sec-triplet-cub", "sec-semihard-cars", "sec-npair-sop", "sec-ms-cub", "vit-sphere-cub", "vit-hyperbolic-sop", "own-vit-cub", "own-dinov2-cub", "own-vit-lora-cub", "own-dinov2-lora-cub"} {
+		"multi-similarity-cub", "soft-triple-cub", "avsl-cub", "avsl-cars", "avsl-sop", "ibc-cub", "ibc-cars", "ibc-sop", "sec-triplet-cub", "sec-semihard-cars", "sec-npair-sop", "sec-ms-cub", "vit-sphere-cub", "vit-hyperbolic-sop", "own-vit-cub", "own-dinov2-cub", "own-vit-lora-cub", "own-dinov2-lora-cub"} {
 		if !names[name] {
 			t.Errorf("there is no preset %s", name)
 		}

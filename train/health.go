@@ -75,12 +75,18 @@ func (s *Session) spread() error {
 	if err != nil {
 		return err
 	}
-	m, h := s.model.Spec.Metric, s.model.Spec.Dim
-	far := saturatedFrom(m)
+	h := s.model.Spec.Dim
+	far := saturatedFrom(s.model.Spec.Metric)
+	between, err := s.model.Distances()
+	if err != nil {
+		return err
+	}
 	var sum, squares, n, dead float64
 	for i := 0; i < len(x); i += h {
+		values := make([]float64, i/h)
+		between(values, x[i:i+h], x[:i])
 		for j := 0; j < i; j += h {
-			v := m.Value(x[i:i+h], x[j:j+h])
+			v := values[j/h]
 			sum, squares, n = sum+v, squares+v*v, n+1
 			if math.IsInf(far, 1) {
 				continue

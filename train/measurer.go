@@ -97,6 +97,11 @@ func (s *measurer) embed(ctx context.Context, p *probe, task string) (*run.Rows,
 	if err != nil {
 		return nil, err
 	}
+	if s.model.HasLevels() {
+		if e.Distances, err = s.model.Distances(); err != nil {
+			return nil, err
+		}
+	}
 	for i, v := range e.X {
 		if !finite.Is(float64(v)) {
 			return nil, s.giveUp(&DivergedError{

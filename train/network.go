@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 
 	"github.com/shirou/gopsutil/v4/mem"
@@ -14,6 +15,7 @@ import (
 	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -268,9 +270,17 @@ func (n *network) end(m *model.Model, o objective, raw, keys *layers.Node) error
 			weights = m.HeadWeights(g)
 		}
 	}
+	by := m.Spec.Metric
+	var levels *losses.Levels
+	if m.HasLevels() {
+		by = metric.Metric{Kind: metric.SquaredEuclidean} // of each level
+		l := m.Spec.Levels
+		levels = &losses.Levels{N: len(strings.Split(l.Blocks, ",")), Keep: l.Keep, Gamma: l.Gamma}
+		levels.Links, levels.A, levels.B = m.LinkNodes(g)
+	}
 	var err error
 	n.loss, err = losses.Op(g, o.loss, compared, losses.OpOptions{
-		Metric: m.Spec.Metric, Classes: o.classes, Seed: o.seed,
+		Metric: by, Levels: levels, Classes: o.classes, Seed: o.seed,
 		Normalize: func(x *layers.Node) *layers.Node { return rows.NormalizeProxies(g, x) },
 		LogScale:  m.LogScale(g),
 		Memory:    o.memory, Keys: keys, Terms: o.terms, Raw: raw, Weights: weights, Parts: o.parts,

@@ -22,11 +22,16 @@ func TestEveryPresetTrainsScaledDown(t *testing.T) {
 			continue
 		}
 		done[kind] = true
-		c := presetConfig(t,
-			run.Setting{Path: "preset", Value: p.Name}, run.Setting{Path: "data.spec", Value: "folder:" + images},
-			run.Setting{Path: "model.backbone", Value: "convnet"}, run.Setting{Path: "model.input.size", Value: 16}, run.Setting{Path: "model.dim", Value: 8},
-			run.Setting{Path: "classes_per_batch", Value: 3}, run.Setting{Path: "images_per_class", Value: 2},
-			run.Setting{Path: "steps", Value: 2}, run.Setting{Path: "warmup_epochs", Value: 0})
+		size, dim, head := 16, 8, "embedding.weight"
+		list := []run.Setting{
+			{Path: "preset", Value: p.Name}, {Path: "data.spec", Value: "folder:" + images}, {Path: "model.backbone", Value: "convnet"},
+			{Path: "classes_per_batch", Value: 3}, {Path: "images_per_class", Value: 2}, {Path: "steps", Value: 2}, {Path: "warmup_epochs", Value: 0},
+		}
+		if kind == "avsl" {
+			size, dim, head = 32, 24, "embedding.level2.weight"
+			list = append(list, run.Setting{Path: "model.levels.blocks", Value: "block2,block3,block4"}, run.Setting{Path: "model.levels.keep", Value: 2})
+		}
+		c := presetConfig(t, append(list, run.Setting{Path: "model.input.size", Value: size}, run.Setting{Path: "model.dim", Value: dim})...)
 		if c.Sampler == "random" {
 			c.BatchSize = 6
 		}
@@ -40,7 +45,7 @@ func TestEveryPresetTrainsScaledDown(t *testing.T) {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 		after := all(t, s)
-		if s.stepper.opti.Steps() != 2 || !slices.Contains(moved(s.model.Params, before, after), "embedding.weight") {
+		if s.stepper.opti.Steps() != 2 || !slices.Contains(moved(s.model.Params, before, after), head) {
 			t.Errorf("%s: %d steps, moved %v", p.Name, s.stepper.opti.Steps(), moved(s.model.Params, before, after))
 		}
 		if rows := s.model.Params.Get(losses.ClassRowsParam); rows != nil && slices.Equal(before[rows.Name], after[rows.Name]) {

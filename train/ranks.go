@@ -13,6 +13,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/setting"
+	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -37,6 +38,9 @@ func (s *Session) divide() error {
 	if batch%ranks != 0 {
 		return setting.Errorf("a batch of %s cannot be divided evenly among %d ranks: take %d or %d, with %s, %s or %s", plural.Of(batch, "image"), ranks,
 			max(1, batch/ranks)*ranks, (batch/ranks+1)*ranks, setting.Name("classes_per_batch"), setting.Name("images_per_class"), setting.Name("batch_size"))
+	}
+	if s.cfg.Model.Levels != (model.Levels{}) {
+		return run.AtSetting("model.levels", fmt.Errorf("the links of a model with levels are of the maps of a whole batch, which %d ranks would divide: train it on one", ranks))
 	}
 	if s.cfg.MicroBatch == 0 {
 		s.cfg.MicroBatch = batch / ranks

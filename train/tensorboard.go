@@ -96,7 +96,10 @@ func (b *board) epoch(s *Session, r run.EpochRecord) error {
 	if err != nil {
 		return err
 	}
-	same, other := s.pairValues(x, b.labels)
+	same, other, err := s.pairValues(x, b.labels)
+	if err != nil {
+		return err
+	}
 	for _, h := range []struct {
 		tag    string
 		values []float64
@@ -112,11 +115,16 @@ func (b *board) epoch(s *Session, r run.EpochRecord) error {
 }
 
 // pairValues are the metric's values between images of one class and of two.
-func (s *Session) pairValues(x []float32, labels []int) (same, other []float64) {
+func (s *Session) pairValues(x []float32, labels []int) (same, other []float64, err error) {
 	h := s.model.Spec.Dim
+	between, err := s.model.Distances()
+	if err != nil {
+		return nil, nil, err
+	}
 	for i := range labels {
-		for j := range i {
-			v := s.model.Spec.Metric.Value(x[i*h:(i+1)*h], x[j*h:(j+1)*h])
+		values := make([]float64, i)
+		between(values, x[i*h:(i+1)*h], x[:i*h])
+		for j, v := range values {
 			if labels[i] == labels[j] {
 				same = append(same, v)
 			} else {
@@ -124,7 +132,7 @@ func (s *Session) pairValues(x []float32, labels []int) (same, other []float64) 
 			}
 		}
 	}
-	return same, other
+	return same, other, nil
 }
 
 func (b *board) close() {

@@ -108,6 +108,9 @@ func TestEveryParameterOfEveryLossMoves(t *testing.T) {
 	images := shades(t, 8, 4)
 	for _, name := range losses.Names() {
 		c := smallConfig(t, images)
+		if name == "avsl" {
+			continue // of models with levels, see TestLevelsAreTrainedAndMeasured
+		}
 		c.Loss.Name, c.WarmupEpochs, c.Steps = name, 0, 2
 		s, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}})
 		if err != nil {

@@ -224,6 +224,9 @@ func (f *modelFlags) embedBy(ctx context.Context, m *model.Model, cfg run.Config
 
 // embedSet is embedBy of a set.
 func (f *modelFlags) embedSet(ctx context.Context, m *model.Model, cfg run.Config, set *data.Set) (*gallery.Table, error) {
+	if err := m.Spec.Metric.Validate(); err != nil {
+		return nil, fmt.Errorf("rows in a file are compared by their metric alone: %w", err)
+	}
 	opt := f.opt
 	opt.Workers = f.workers
 	rows, err := run.EmbedImages(ctx, m, set, max(f.maxBad, cfg.Data.MaxBad), opt)

@@ -82,7 +82,7 @@ func openOne(ctx context.Context, address string, info gallery.Info, opt Options
 	}
 	s, err := gallery.OpenFile(address, info, opt.Engine)
 	if err != nil {
-		return nil, fmt.Errorf("the gallery %w", err)
+		return nil, fmt.Errorf("the gallery: %w", err)
 	}
 	return s, nil
 }
