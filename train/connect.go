@@ -65,7 +65,7 @@ func places(c comm.Comm, device engine.Collective) ([]place, error) {
 		return nil, err
 	}
 	if device == nil {
-		own.Trouble = "its engine does not sum over ranks by itself, as a GPU's does"
+		own.Trouble = "it does not compute on a GPU, which NCCL needs: the collectives auto and host take MPI"
 	} else if own.Device, err = device.Place(); err != nil {
 		own.Trouble = err.Error()
 	}
