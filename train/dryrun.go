@@ -218,7 +218,11 @@ func (s *rehearsal) tryEnd(ctx context.Context, embed float64) (*EndEstimate, er
 		return nil, err
 	}
 	s.ev.Progress("measuring the end", 2, 3, "")
-	rows, err := s.timeFigures(ctx, widened(raw, s.model.Spec.Dim), s.model.Spec.Metric, e.Restarts, share)
+	by := s.model.Spec.Metric
+	if s.model.HasLevels() {
+		by = metric.Metric{Kind: metric.SquaredEuclidean} // the distance along links takes longer
+	}
+	rows, err := s.timeFigures(ctx, widened(raw, s.model.Spec.Dim), by, e.Restarts, share)
 	if err != nil {
 		return nil, err
 	}
