@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -62,6 +63,10 @@ func (s *Store) call(ctx context.Context, method, path string, body, to any) err
 	}
 	answer, err := s.client.Do(r)
 	if err != nil {
+		var bad *url.Error
+		if errors.As(err, &bad) { // it names the request, of which nobody has heard
+			err = bad.Err
+		}
 		return err
 	}
 	defer answer.Body.Close()

@@ -169,7 +169,7 @@ func TestAKilledPushLeavesAllOrNothing(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		wait := time.Duration(20+r.IntN(400*(round+1))) * time.Millisecond
+		wait := time.Duration(20+r.IntN(800*(round+1))) * time.Millisecond
 		if round > 0 {
 			wait += lease.Lease // of the one before
 		}
