@@ -13,7 +13,7 @@ import (
 
 // Searcher finds the nearest rows of a gallery that is searched again and again. What a
 // search needs to know of the gallery is found out once: NewSearcher reads it, and one
-// query reads it once more and nothing else. Beside the rows it keeps 8 bytes a row at
+// query reads it once more and nothing else. Beside the rows it keeps 24 bytes a row at
 // most. Several goroutines may search at a time.
 //
 // A few queries are compared with the rows as they lie there. For many, parts of the
