@@ -351,6 +351,9 @@ func TestDocumentIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, info := range ListBatchTerms() {
+		check(info.Name, info.Source, info.Params, false)
+	}
 	for _, info := range append(infos, ListTerms()...) {
 		check(info.Name, info.Source, info.Params, !info.Layered)
 		if info.Name != "triplet" {

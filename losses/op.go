@@ -35,6 +35,9 @@ type OpOptions struct {
 	// losses with layers of their own; Weights are those of the model's last layer, for
 	// terms on weights. Either may be nil where no term asks for it.
 	Raw, Weights *layers.Node
+	// Features (B, C) are what the model's head is given, for terms that look at them
+	// (Term.OnFeatures); nil where none does.
+	Features *layers.Node
 	// LogScale holds the logarithms of the scale of embeddings, (1) or (h), where that
 	// changes while a model is trained; nil where it is fixed. The loss, made for scale 1,
 	// then sees values of the metric in proportion to the one between unrelated
@@ -87,13 +90,14 @@ type Node struct {
 	// loss it is that of the first matrix.
 	Result Result
 
-	g        *layers.Graph
-	matrix   Matrix // of the batch, or of batch and class rows
-	pairs    Matrix // of the batch with itself, for terms
-	memory   *memory
-	onEngine []engineLabels
-	itemized []Itemized // losses that want to know the items
-	onHost   bool       // a loss or a term is evaluated there
+	g         *layers.Graph
+	matrix    Matrix       // of the batch, or of batch and class rows
+	pairs     Matrix       // of the batch with itself, for terms
+	classRows *layers.Node // of the loss, as the metric compares them; nil for none
+	memory    *memory
+	onEngine  []engineLabels
+	itemized  []Itemized // losses that want to know the items
+	onHost    bool       // a loss or a term is evaluated there
 }
 
 // SetLabels gives the labels of the batch, 0..C-1, before a Run.
@@ -182,6 +186,9 @@ func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, 
 			return nil, err
 		}
 		h.matrix.Cols = len(h.matrix.ColLabels)
+		if h.matrix == &n.matrix {
+			n.classRows = columns
+		}
 	}
 	if o.inParts(h, e.Shape()[0]) {
 		return n.byRows(g, h, e, o), g.Err()

@@ -430,7 +430,7 @@ func TestOpNamesTheField(t *testing.T) {
 		{&losses.ArcFace{Scale: 1, Centers: 1 << 40}, losses.OpOptions{Metric: cosine, Classes: 3}, "Centers is 1099511627776"},
 		{&losses.ProxyAnchor{}, losses.OpOptions{Metric: metric.Metric{Kind: metric.Euclidean}, Classes: 3}, "AsSimilarity"},
 		{&losses.Triplet{}, losses.OpOptions{Metric: cosine, Terms: make([]losses.Term, 1)}, "Term.Name is empty"},
-		{&losses.Triplet{}, losses.OpOptions{Metric: cosine, Terms: []losses.Term{{Name: "t"}}}, "one of Term.Rows and Term.Loss"},
+		{&losses.Triplet{}, losses.OpOptions{Metric: cosine, Terms: []losses.Term{{Name: "t"}}}, "one of Term.Rows, Term.Batch and Term.Loss"},
 		{&losses.Triplet{}, losses.OpOptions{Metric: cosine, Terms: []losses.Term{{Name: "t", Loss: &losses.NTXent{}, Weight: math.NaN()}}}, "Term.Weight is NaN"},
 		{&losses.Triplet{}, losses.OpOptions{Metric: cosine, Terms: []losses.Term{{Name: "t", Loss: &losses.NTXent{Temperature: -1}, Weight: 1}}}, "term t: losses: ntxent: Temperature is -1"},
 	} {

@@ -69,14 +69,27 @@ func (m *Model) Forward(g *layers.Graph, images *layers.Node, training bool) *la
 
 // Raw is Forward without what comes between head and metric, Normalize.
 func (m *Model) Raw(g *layers.Graph, images *layers.Node, training bool) *layers.Node {
+	raw, _ := m.RawAndFeatures(g, images, training)
+	return raw
+}
+
+// RawAndFeatures is Raw, with the pooled features (B, C) that the head is given; nil of a
+// model with levels, which has a head for each.
+func (m *Model) RawAndFeatures(g *layers.Graph, images *layers.Node, training bool) (raw, features *layers.Node) {
 	if !training {
-		return m.raw(g, images, false, nil)
+		return m.rawAndFeatures(g, images, false, nil)
 	}
-	return m.raw(g, images, true, m.flow)
+	return m.rawAndFeatures(g, images, true, m.flow)
 }
 
 // raw is Raw, with the images mixed by flow unless it is nil.
 func (m *Model) raw(g *layers.Graph, images *layers.Node, training bool, flow *backbone.Flow) *layers.Node {
+	raw, _ := m.rawAndFeatures(g, images, training, flow)
+	return raw
+}
+
+// rawAndFeatures is RawAndFeatures, with the images mixed by flow unless it is nil.
+func (m *Model) rawAndFeatures(g *layers.Graph, images *layers.Node, training bool, flow *backbone.Flow) (raw, features *layers.Node) {
 	mode := backbone.Mode{From: m.entry, Flow: flow, LoRA: m.Spec.LoRA}
 	if training {
 		mode.BatchStats, mode.DropPath, mode.Recompute = m.batchStats, m.Spec.DropPath, m.again
@@ -84,11 +97,12 @@ func (m *Model) raw(g *layers.Graph, images *layers.Node, training bool, flow *b
 	if m.HasLevels() {
 		if m.entry != "" {
 			g.Fail("levels", fmt.Errorf("the network begins behind %s, and its levels need what comes before", m.entry))
-			return nil
+			return nil, nil
 		}
-		return m.levels(g, images, mode, training)
+		return m.levels(g, images, mode, training), nil
 	}
-	return m.head(g, m.Spec.pool(g, m.net.Forward(g, images, mode)), training)
+	features = m.Spec.pool(g, m.net.Forward(g, images, mode))
+	return m.head(g, features, training), features
 }
 
 // Averaged reports whether an average of the model's weights is taken over a parameter: one

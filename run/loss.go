@@ -62,6 +62,11 @@ func (c Config) validateLoss() error {
 	if err := c.validateLayered(loss, terms); err != nil {
 		return err
 	}
+	for _, t := range terms {
+		if t.OnClassRows() && loss.Columns() != losses.Classes {
+			return AtSetting("loss.name", fmt.Errorf("term %s looks at cosines to rows of classes, which loss %s does not have: choose one that does, such as cosface", t.Name, c.Loss.Name))
+		}
+	}
 	if err := c.checkDistanceNormalization(loss, terms); err != nil {
 		return err
 	}

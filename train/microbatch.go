@@ -25,7 +25,8 @@ import (
 //
 // Of several ranks each embeds a share of the parts. The embeddings are gathered, every
 // rank computes the loss of the whole batch, and takes its own parts back. A rank with a
-// single part takes it in one pass, unless there is a momentum encoder.
+// single part takes it in one pass, unless there is a momentum encoder or a term looks at
+// features.
 type microBatches struct {
 	size, batch, dim int           // images in a part and in the batch, numbers of an embedding
 	forth, back      *layers.Graph // forth is nil in one pass
@@ -34,6 +35,11 @@ type microBatches struct {
 	backImages, seed *layers.Node  // (size, 3, S, S), (size, h)
 	rows             *layers.Node  // (B, h), input of the loss
 	keys, rawKeys    *layers.Node  // (B, h), (size, h), of the momentum encoder; nil for none
+	// features (B, C) are an input of the loss, and rawFeatures (size, C) what the first pass
+	// makes of a part; nil where no term looks at them. The gradient of a part is then of
+	// embeddings and features side by side.
+	features, rawFeatures *layers.Node
+	width                 int // C; 0 for none
 
 	params []*layers.Param // that get a gradient from back
 	// partial are sums of gradients of some parts, in the order of params, as
@@ -44,6 +50,8 @@ type microBatches struct {
 
 	embeddings, grads, rest []float32
 	keyRows                 []float32 // (B, h)
+	featureRows             []float32 // (B, C)
+	featureGrads            []float32 // (B, C)
 
 	ranks      comm.Comm
 	first, end int       // the images of the batch that this rank embeds
@@ -65,7 +73,7 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	eng := m.Params.Engine()
 	u := &microBatches{size: size, batch: batch, dim: m.Spec.Dim, sums: map[string]engine.Tensor{}, ranks: comm.OrSingle(o.parts.Comm)}
 	u.first, u.end = comm.Share(batch, u.ranks.Rank(), u.ranks.Size())
-	if u.ranks.Size() > 1 && u.end-u.first == size && !o.momentum {
+	if u.ranks.Size() > 1 && u.end-u.first == size && !o.momentum && !o.onFeatures() {
 		u.once = &onePass{u: u}
 	}
 	n := &network{g: layers.NewGraph(eng, m.Params), micro: u}
@@ -75,19 +83,31 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	if o.momentum {
 		u.keys, u.keyRows = n.g.Input("keys", batch, m.Spec.Dim), make([]float32, batch*m.Spec.Dim)
 	}
-	if err := n.end(m, o, u.rows, u.keys); err != nil {
+	if u.once == nil {
+		u.forth = layers.NewGraph(eng, m.Params)
+		u.forthImages = u.forth.Input("images", m.InputShape(size)...)
+		raw, features := m.RawAndFeatures(u.forth, u.forthImages, true)
+		u.raw = raw
+		if features != nil && o.onFeatures() {
+			u.rawFeatures, u.width = features, features.Shape()[1]
+			u.features = n.g.Input("features", batch, u.width)
+			n.g.NeedGrad(u.features)
+			u.featureRows, u.featureGrads = make([]float32, batch*u.width), make([]float32, batch*u.width)
+		}
+	}
+	if err := n.end(m, o, u.rows, u.features, u.keys); err != nil {
 		return nil, err
 	}
 	if err := compile(n.g, available, batch); err != nil {
 		return nil, err
 	}
 	if u.once == nil {
-		u.forth = layers.NewGraph(eng, m.Params)
-		u.forthImages = u.forth.Input("images", m.InputShape(size)...)
-		u.raw, u.rawKeys = m.Raw(u.forth, u.forthImages, true), o.keys(m, u.forth, u.forthImages)
-		if u.rawKeys != nil { // it is read behind what follows on it
-			u.forth.Keep(u.raw)
-			u.forth.Keep(u.rawKeys)
+		u.rawKeys = o.keys(m, u.forth, u.forthImages)
+		for _, also := range []*layers.Node{u.rawFeatures, u.rawKeys} {
+			if also != nil { // they are read behind what follows on them
+				u.forth.Keep(u.raw)
+				u.forth.Keep(also)
+			}
 		}
 		if err := compile(u.forth, available-n.g.Bytes(), size); err != nil {
 			return nil, err
@@ -97,9 +117,12 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	}
 	u.back = layers.NewGraph(eng, m.Params)
 	u.backImages = u.back.Input("images", m.InputShape(size)...)
-	out := m.Raw(u.back, u.backImages, true)
+	out, features := m.RawAndFeatures(u.back, u.backImages, true)
+	if u.features != nil {
+		out = u.back.Concat("embeddings and features", out, features)
+	}
 	if u.once == nil {
-		u.seed = u.back.Input("gradient of the embeddings", size, m.Spec.Dim)
+		u.seed = u.back.Input("gradient of the embeddings", size, u.dim+u.width)
 	} else {
 		u.seed = u.back.HostOp("gradient of the embeddings", u.once, out)
 	}
@@ -113,7 +136,7 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	}
 	n.images = u.backImages
 	n.numbers = u.backImages.Shape().TotalSize() / size * (u.end - u.first)
-	u.embeddings, u.grads = make([]float32, batch*u.dim), make([]float32, batch*u.dim)
+	u.embeddings, u.grads = make([]float32, batch*u.dim), make([]float32, batch*(u.dim+u.width))
 	if u.running, err = newRunningStatistics(u.back); err != nil {
 		return nil, err
 	}
@@ -182,6 +205,11 @@ func (u *microBatches) evaluate(n *network, run func(*layers.Graph) error) (loss
 			return 0, err
 		}
 	}
+	if u.features != nil {
+		if err := eng.Write(n.g.Value(u.features), u.featureRows); err != nil {
+			return 0, err
+		}
+	}
 	if err := run(n.g); err != nil {
 		return 0, err
 	}
@@ -189,7 +217,24 @@ func (u *microBatches) evaluate(n *network, run func(*layers.Graph) error) (loss
 	if err != nil || !finite.Is(loss) {
 		return loss, err
 	}
-	return loss, eng.Read(u.grads, n.g.Value(n.g.GradOf(u.rows)))
+	return loss, u.readGrads(n)
+}
+
+// readGrads reads the gradient of the embeddings, and with features theirs beside it.
+func (u *microBatches) readGrads(n *network) error {
+	eng, d, c := n.g.Engine(), u.dim, u.width
+	if err := eng.Read(u.grads[:u.batch*d], n.g.Value(n.g.GradOf(u.rows))); err != nil || c == 0 {
+		return err
+	}
+	if err := eng.Read(u.featureGrads, n.g.Value(n.g.GradOf(u.features))); err != nil {
+		return err
+	}
+	for i := u.batch - 1; i >= 0; i-- { // from the end: rows move up
+		row := u.grads[i*(d+c) : (i+1)*(d+c)]
+		copy(row, u.grads[i*d:(i+1)*d])
+		copy(row[d:], u.featureGrads[i*c:(i+1)*c])
+	}
+	return nil
 }
 
 // embed is the first pass.
@@ -198,7 +243,7 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 	if err := u.running.keep(eng); err != nil {
 		return err
 	}
-	out := make([]float32, u.size*u.dim)
+	out, part := make([]float32, u.size*u.dim), make([]float32, u.size*u.width)
 	for from := u.first; from < u.end; from += u.size {
 		rows := min(u.size, u.end-from)
 		if err := n.inlets[0].give(b, from); err != nil {
@@ -222,6 +267,12 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 			}
 			copy(u.keyRows[from*u.dim:], out[:rows*u.dim])
 		}
+		if u.features != nil {
+			if err := engine.Observe(n.observer, &embedding, func() error { return eng.Read(part, u.forth.Value(u.rawFeatures)) }); err != nil {
+				return err
+			}
+			copy(u.featureRows[from*u.width:], part[:rows*u.width])
+		}
 		n.tell("first pass", from+rows)
 	}
 	if err := u.running.restore(eng); err != nil {
@@ -236,11 +287,12 @@ func (u *microBatches) gather(n *network) error {
 		return nil
 	}
 	return engine.Observe(n.observer, &gathering, func() error {
-		for _, rows := range [][]float32{u.embeddings, u.keyRows} {
+		for _, rows := range [][]float32{u.embeddings, u.keyRows, u.featureRows} {
 			if rows == nil {
 				continue
 			}
-			if err := u.ranks.GatherRows(rows, rows[u.first*u.dim:u.end*u.dim]); err != nil {
+			width := len(rows) / u.batch
+			if err := u.ranks.GatherRows(rows, rows[u.first*width:u.end*width]); err != nil {
 				return err
 			}
 		}
@@ -261,7 +313,7 @@ func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Grap
 			return err
 		}
 		err := engine.Observe(n.observer, &seeding, func() error {
-			return eng.Write(u.back.Value(u.seed), padded(&u.rest, u.grads, from*u.dim, u.size*u.dim))
+			return eng.Write(u.back.Value(u.seed), padded(&u.rest, u.grads, from*(u.dim+u.width), u.size*(u.dim+u.width)))
 		})
 		if err != nil {
 			return err

@@ -108,6 +108,11 @@ func TestMicroBatchesGiveTheGradientOfTheWholeBatch(t *testing.T) {
 			c.Loss.Name, c.Loss.Terms = "triplet", []run.TermConfig{{Name: "sec"}, {Name: "orthogonality"}}
 			c.Model.Normalization, c.Model.Metric = model.NormNone, metric.Metric{Kind: metric.SquaredEuclidean}
 		},
+		"cosface, jrd": func(c *run.Config) { c.Loss.Name, c.Loss.Terms = "cosface", []run.TermConfig{{Name: "jrd"}} },
+		"triplet, distance, mdr, nasa": func(c *run.Config) {
+			c.Loss.Name, c.Loss.Terms = "triplet", []run.TermConfig{{Name: "mdr"}, {Name: "nasa"}}
+			c.Model.Normalization, c.Model.Metric = model.NormDistance, metric.Metric{Kind: metric.Euclidean}
+		},
 		"coordinates by the batch": func(c *run.Config) { c.Model.Normalization = model.NormCoordinates },
 		"all but the proxies frozen": func(c *run.Config) {
 			c.Freeze.Params = []string{"*"}
@@ -116,11 +121,11 @@ func TestMicroBatchesGiveTheGradientOfTheWholeBatch(t *testing.T) {
 		c := microConfig(t)
 		change(&c)
 		loss, grads, stats := stepOf(t, c, images, labels, 0)
-		// The statistics of 12 rows magnify what rows differ by in their last bits, and
-		// the bias before them has no gradient but rounding.
-		far, bias := 1e-5, c.Model.Normalization != model.NormCoordinates
+		// The statistics of 12 rows and their distances magnify what rows differ by in their
+		// last bits, and the bias before them has no gradient but rounding.
+		far, bias := 1e-5, c.Model.Normalization != model.NormCoordinates && c.Model.Normalization != model.NormDistance
 		if !bias {
-			far = 3e-5
+			far = 5e-5
 		}
 		for _, micro := range []int{1, 3, 5, 7, 12, 99} {
 			l, g, s := stepOf(t, c, images, labels, micro)

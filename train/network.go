@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -190,6 +191,9 @@ func objectiveOf(c run.Config, classes int) (o objective, err error) {
 	return o, err
 }
 
+// onFeatures reports whether a term looks at the features that the head is given.
+func (o objective) onFeatures() bool { return slices.ContainsFunc(o.terms, losses.Term.OnFeatures) }
+
 // fits refuses a memory of earlier batches, or rows of classes, that cannot fit into
 // the bytes available, before they are made.
 func (o objective) fits(dim, batch int, available int64) error {
@@ -241,7 +245,8 @@ func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, erro
 	}
 	n := &network{g: layers.NewGraph(m.Params.Engine(), m.Params)}
 	n.images = n.g.Input("images", m.InputShape(batch)...)
-	if err := n.end(m, o, m.Raw(n.g, n.images, true), o.keys(m, n.g, n.images)); err != nil {
+	raw, features := m.RawAndFeatures(n.g, n.images, true)
+	if err := n.end(m, o, raw, features, o.keys(m, n.g, n.images)); err != nil {
 		return nil, err
 	}
 	if err := compile(n.g, available, batch); err != nil {
@@ -251,9 +256,10 @@ func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, erro
 	return n, nil
 }
 
-// end adds what follows on raw embeddings (B, h), and on those of the momentum encoder, nil
-// for none, and the way back.
-func (n *network) end(m *model.Model, o objective, raw, keys *layers.Node) error {
+// end adds what follows on raw embeddings (B, h), on the features (B, C) that they are made
+// of, which may be nil where no term looks at them, and on embeddings of the momentum
+// encoder, nil for none; and the way back.
+func (n *network) end(m *model.Model, o objective, raw, features, keys *layers.Node) error {
 	g := n.g
 	n.embedding = m.Normalize(g, raw, true)
 	compared, rows := n.embedding, m.Compared()
@@ -283,7 +289,7 @@ func (n *network) end(m *model.Model, o objective, raw, keys *layers.Node) error
 		Metric: by, Levels: levels, Classes: o.classes, Seed: o.seed,
 		Normalize: func(x *layers.Node) *layers.Node { return rows.NormalizeProxies(g, x) },
 		LogScale:  m.LogScale(g),
-		Memory:    o.memory, Keys: keys, Terms: o.terms, Raw: raw, Weights: weights, Parts: o.parts,
+		Memory:    o.memory, Keys: keys, Terms: o.terms, Raw: raw, Features: features, Weights: weights, Parts: o.parts,
 	})
 	if err != nil {
 		return err

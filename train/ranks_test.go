@@ -111,6 +111,9 @@ func TestRanksTrainTheModelOfOneProcess(t *testing.T) {
 		"negatives drawn by chance": func(c *run.Config) {
 			c.Loss = run.LossConfig{Name: "triplet", Params: map[string]string{"mining": "distance-weighted", "seed": "5"}}
 		},
+		"terms on features": func(c *run.Config) {
+			c.Loss = run.LossConfig{Name: "cosface", Terms: []run.TermConfig{{Name: "jrd"}, {Name: "nasa"}}}
+		},
 		"terms, limits": func(c *run.Config) {
 			c.Loss = run.LossConfig{Name: "margin", Terms: []run.TermConfig{{Name: "sec"}, {Name: "orthogonality"}}}
 			c.Optimizer.ClipNorm, c.Optimizer.ClipValue = .5, .1

@@ -67,7 +67,8 @@ func TestWhatALossOwnsGoesOnWithARun(t *testing.T) {
 		},
 		"triplet":                func(l *run.LossConfig) { l.Params = map[string]string{"mining": "uniform"} },
 		"pairwise-cross-entropy": func(l *run.LossConfig) {},
-		"contrastive":            func(l *run.LossConfig) { l.Terms = []run.TermConfig{{Name: "mdr"}} }, // as its authors, see below
+		"contrastive":            func(l *run.LossConfig) { l.Terms = []run.TermConfig{{Name: "mdr"}, {Name: "nasa"}} }, // see below
+		"cosface":                func(l *run.LossConfig) { l.Terms = []run.TermConfig{{Name: "jrd"}} },
 	} {
 		c := smallConfig(t, shades(t, 8, 4))
 		c.WarmupEpochs, c.Loss = 0, run.LossConfig{Name: name}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -42,7 +43,7 @@ embeddings, 0.7sphere what lies 0.7 apart on the unit sphere.`,
 			if err != nil {
 				return fmt.Errorf("--scale: %w", err)
 			}
-			terms := losses.ListTerms()
+			terms := slices.Concat(losses.ListTerms(), losses.ListBatchTerms())
 			out := cmd.OutOrStdout()
 			if len(args) == 0 {
 				if f.asJSON {

@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestEveryLossTermAndMetricIsListedAndDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, info := range append(infos, losses.ListTerms()...) {
+	for _, info := range slices.Concat(infos, losses.ListTerms(), losses.ListBatchTerms()) {
 		code, out, errs := vernier(t, "losses", info.Name, "--metric", "cosine")
 		if code != cli.ExitDone || !strings.Contains(out, info.Source) || !strings.Contains(list, "  "+info.Name+" ") {
 			t.Errorf("losses %s: exit %d\n%s%s", info.Name, code, out, errs)
@@ -112,7 +113,7 @@ func TestWrongLossSettingsAreRefusedWithWhatIsRight(t *testing.T) {
 		{train("--loss", "triplet", "--loss-param", "margin=-0.1"), "0 < margin < 1"},
 		{train("--loss-param", "temperature=-1"), "0 < temperature"},
 		{train("--metric", "lorentz:c=0"), "positive"},
-		{train("--term", "sex"), "want one of sec, norm, zero-mean, mdr, orthogonality"},
+		{train("--term", "sex"), "want one of sec, norm, zero-mean, mdr, orthogonality, jrd, nasa"},
 		{train("--term", "sec:momentum=2"), "0 < momentum <= 1"},
 		{train("--term", "sec", "--term", "sec:weight=2"), "given twice"},
 		{train("--term", "center:weight=-1"), "not negative"},

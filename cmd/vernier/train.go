@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -312,7 +313,7 @@ func (f *trainFlags) prepare(cmd *cobra.Command, opt *train.Options) (folder run
 
 func termNames() []string {
 	var names []string
-	for _, t := range losses.ListTerms() {
+	for _, t := range slices.Concat(losses.ListTerms(), losses.ListBatchTerms()) {
 		names = append(names, t.Name)
 	}
 	return names
