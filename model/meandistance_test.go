@@ -41,7 +41,7 @@ func TestMeanDistanceGradientByFiniteDifferences(t *testing.T) {
 // In training the mean distance is 1 whatever the scale; embeddings outside of it, and
 // rows that are all equal, stay as they are.
 func TestNormalizationByDistanceIsOfTrainingAlone(t *testing.T) {
-	spec, err := DefaultSpec("rows:dim=6")
+	spec, err := DefaultSpec("features:dim=6")
 	if err != nil {
 		t.Fatal(err)
 	}

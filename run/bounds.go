@@ -32,7 +32,7 @@ func upperBounds() map[string]int64 {
 		"warmup_epochs": maxEpochs, "epochs": maxEpochs, "steps": maxSteps,
 		"classes_per_batch": MaxBatch, "images_per_class": MaxBatch, "batch_size": MaxBatch, "micro_batch": MaxBatch,
 		"data.views": maxViews, "pairs.per_batch": MaxBatch / 2, "data.folds": maxFolds, "data.fold": maxFolds, "data.max_bad": maxSteps, "data.max_pixels": MaxPixels, "data.shorter": MaxSide,
-		"model.input.size": 4096, "model.input.resize": MaxSide, "model.input.crops": 10, "model.dim": 65536, "model.lora.rank": 4096,
+		"model.input.size": 4096, "model.input.resize": MaxSide, "model.input.crops": 10, "model.dim": 65536, "model.lora.rank": 4096, "model.levels.keep": 65536,
 		"loss.memory": losses.MaxMemory, "loss.memory_start": maxSteps,
 		"schedule.warmup": maxSteps, "schedule.every": maxSteps, "schedule.milestones": maxSteps,
 		"run.keep": maxEpochs, "run.eval_every": maxEpochs,

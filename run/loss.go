@@ -144,7 +144,7 @@ func (c Config) validateLevels(loss losses.Loss, terms []losses.Term) error {
 	case has != losses.NeedsLevels(loss) && has:
 		return AtSetting("loss.name", fmt.Errorf("loss %s does not compare the levels of a model: avsl does", c.Loss.Name))
 	case has != losses.NeedsLevels(loss):
-		return AtSetting("loss.name", setting.Errorf("loss %s compares levels of a model, and this one has none: name their blocks with %s, and the metric links with %s", c.Loss.Name, setting.Name("model.levels.blocks"), setting.Name("model.metric")))
+		return AtSetting("loss.name", setting.Errorf("loss %s compares levels of a model, and this one has none: name their blocks with the setting model.levels.blocks, and the metric links with %s", c.Loss.Name, setting.Name("model.metric")))
 	case has && c.MicroBatch > 0 && c.MicroBatch < c.Batch():
 		return AtSetting("micro_batch", fmt.Errorf("micro-batches of %d images: the links of a model with levels are of the maps of a whole batch, %d, which one graph has to hold", c.MicroBatch, c.Batch()))
 	case has && c.Data.CacheFrozen != "":

@@ -82,17 +82,17 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// unknownKey names the nearest key of the group, or one of that name elsewhere.
+// unknownKey names a key of that name elsewhere, or the nearest of the group.
 func unknownKey(t reflect.Type, group, key string) error {
-	keys := keysOf(t)
-	best, found := nearest.Of(key, keys)
-	if found {
-		best = join(group, best)
-	} else {
-		for _, p := range places(reflect.TypeFor[Config](), "") {
-			if last := p[strings.LastIndex(p, ".")+1:]; last == key {
-				best = p
-			}
+	keys, best := keysOf(t), ""
+	for _, p := range places(reflect.TypeFor[Config](), "") {
+		if last := p[strings.LastIndex(p, ".")+1:]; last == key {
+			best = p
+		}
+	}
+	if best == "" {
+		if near, found := nearest.Of(key, keys); found {
+			best = join(group, near)
 		}
 	}
 	what := fmt.Sprintf("unknown key %q", join(group, key))

@@ -73,7 +73,7 @@ func pairFault(file string, faults []pairs.Fault) error {
 	}
 	more := ""
 	if n := len(faults) - named; n > 0 {
-		more = fmt.Sprintf("; and %s more (vernier data check SPEC --pairs FILE lists all)", plural.Of(n, "fault"))
+		more = fmt.Sprintf("; and %s more, all of which vernier data check lists", plural.Of(n, "fault"))
 	}
 	return fmt.Errorf("%s: %s%s", file, strings.Join(texts, "; "), more)
 }
