@@ -10,7 +10,8 @@ import (
 // What the watch for a collapse goes by.
 const (
 	collapseEvery  = 20   // steps between two looks, in long epochs
-	collapseLooks  = 5    // in an epoch, at the least where it has so many steps
+	collapseLeast  = 8    // in short ones: a device is waited for at each look
+	collapseLooks  = 5    // in an epoch, at the least where it has the steps for that
 	collapseFirst  = 3    // looks in a row that have to agree
 	collapseRows   = 256  // of a batch that are looked at, at most
 	collapsedShare = 0.02 // of 1/sqrt(h), below which unit rows are one point
@@ -89,7 +90,8 @@ func (c *collapse) look(f filling, classes int) bool {
 // watchCollapse looks at the latest batch, if its turn has come, and warns of a collapse
 // while there is time to stop the run. labels are the batch's.
 func (s *Session) watchCollapse(batch, batches int, labels []int) error {
-	if every := max(1, min(collapseEvery, batches/collapseLooks)); (batch+1)%every != 0 || s.cfg.Batch() < 4 {
+	step := s.state.Position.Epoch*s.sampler.Batches() + batch + 1
+	if every := max(collapseLeast, min(collapseEvery, batches/collapseLooks)); step%every != 0 || s.cfg.Batch() < 4 {
 		return nil
 	}
 	x, err := s.stepper.latest()
@@ -108,7 +110,6 @@ func (s *Session) watchCollapse(batch, batches int, labels []int) error {
 	if !s.state.Health.Collapse.look(f, len(distinct)) {
 		return nil
 	}
-	step := s.state.Position.Epoch*s.sampler.Batches() + batch + 1
 	if f.Deviation < collapsedShare {
 		s.teller.once(collapsedKind, s.state.Position.Epoch+1, "the embeddings have collapsed to a point, at step %d: those of a batch, brought to length 1, deviate by %.2g of the 1/sqrt(%d) of rows that fill the sphere, and that does not get better; stop the run, lower %s (now %.3g) or change the loss's margin or temperature", step, f.Deviation, h, setting.Name("optimizer.rate"), s.cfg.Optimizer.Rate)
 		return nil

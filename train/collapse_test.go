@@ -78,7 +78,7 @@ func TestACollapseIsSaidBeforeTheEpochEnds(t *testing.T) {
 	if says(l.warnings, "collapsed") {
 		t.Errorf("said of a sound run: %q", l.warnings)
 	}
-	c.Steps, c.Optimizer.Rate = 60, 1e-2
+	c.Steps, c.Optimizer.Rate = 120, 1e-2
 	c.Loss = run.LossConfig{Name: "contrastive", Params: map[string]string{"u": "0", "v": "1e-6"}}
 	if _, l = heard(t, c); !says(l.warnings, "the embeddings have collapsed to a line, at step ") {
 		t.Errorf("said %q", l.warnings)

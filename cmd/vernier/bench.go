@@ -87,7 +87,7 @@ numbers by the time (bytes_s).`,
 	fl.StringVar(&f.compare, "compare", "", "command, for a shell, to measure in turn with the benchmark")
 	fl.StringVar(&f.pattern, "peer-pattern", "", "regular expression that finds the command's number (default the last JSON object that it prints)")
 	fl.IntVar(&f.rounds, "rounds", 3, "turns of a comparison with --compare")
-	fl.IntVar(&f.goroutines, "ranks", 2, "of allreduce without a launcher, goroutines that are ranks")
+	fl.IntVar(&f.goroutines, "ranks", 2, "ranks of allreduce where no launcher has started several: goroutines of this process")
 	f.ranks.Add(fl)
 	fl.StringVar(&f.trace, "trace", "", "file to write the times of a step's operations to, for a trace viewer")
 	return cmd

@@ -56,7 +56,7 @@ func flagLimits() map[string]cli.Limit {
 		"--dropout":   cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }),
 		"--drop-path": cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }), "--input-norm": cli.Among(backbone.RowNorms()...),
 		"--pool": cli.Among(model.Pools()...), "--head-norm": cli.Among(model.HeadNorms()...), "--normalization": cli.Among(model.Normalizations()...),
-		"--metric": cli.Parsed(anyMetric), "--lora": cli.FromZero, "--lora-alpha": cli.Positive,
+		"--metric": cli.Parsed(anyMetric), "--bank-share": cli.Between0And1, "--lora": cli.FromZero, "--lora-alpha": cli.Positive,
 		"--ema": cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }),
 
 		// figures

@@ -54,7 +54,7 @@ func TestProbesOfFrozenEmbeddings(t *testing.T) {
 	}{
 		{[]string{"--knn", "0"}, "--knn: want whole numbers from 1 on"},
 		{[]string{"--bank-share", "0.3"}, "--bank-share needs --knn or --probe"},
-		{[]string{"--probe", "--bank-share", "1"}, "--bank-share is 1, want more than 0 and less than 1"},
+		{[]string{"--probe", "--bank-share", "1"}, "--bank-share 1: want a number between 0 and 1"},
 	} {
 		for _, name := range []string{"eval", "report"} {
 			if code, _, errs := vernier(t, append([]string{name, "--embeddings", x, "--labels", y}, bad.args...)...); code != cli.ExitUsage || !strings.Contains(errs, bad.want) {
