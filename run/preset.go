@@ -101,8 +101,24 @@ func Presets() ([]Preset, error) {
 	return list, nil
 }
 
+// NotBuilt says of methods that publications on BRM compare with why there is no preset and
+// no loss of their name.
+func NotBuilt() map[string]string {
+	const undefined = "no public source defines it completely, so that whatever had its name would be a guess"
+	return map[string]string{
+		"metricformer": "MetricFormer (Yan et al. 2022): " + undefined + "; intra-batch connections (ibc) attend over a batch too",
+		"cgml":         "CGML, graph consistency (Chen et al. 2021): " + undefined,
+		"um2l":         "UM2L, unified multi-metric learning (Ye et al. 2016): " + undefined,
+		"bdml":         "BDML, bilevel metric learning (Xu et al. 2018): " + undefined + "; l1-ml and cap are the robust learners here",
+		"cerml":        "CERML (Huang et al. 2018): it compares sets of images by their mean and covariance, and a row of a table or one image is no set",
+	}
+}
+
 // LoadPreset finds a preset by its name.
 func LoadPreset(name string) (*Preset, error) {
+	if why := NotBuilt()[strings.ToLower(name)]; why != "" {
+		return nil, fmt.Errorf("no preset %q: %s", name, why)
+	}
 	all, err := Presets()
 	if err != nil {
 		return nil, err

@@ -139,6 +139,7 @@ func TestMistakesInSettingsNamePlaceAndRemedy(t *testing.T) {
 		"model: {metric: no-such-metric}":              "euclidean",
 		"model: {backbone: vgg}":                       "convnet",
 		"preset: brm-x":                                "unknown preset",
+		"preset: CGML":                                 "no public source defines it",
 		"optimizer: {momentum: 0.5}":                   "optimizer adamw has no momentum; sgd and rmsprop have",
 		"optimizer: {name: sgd, eps: 1e-3}":            "optimizer sgd has no eps; adam, adamw, radam and rmsprop have",
 	} {

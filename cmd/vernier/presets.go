@@ -82,8 +82,14 @@ func listPresets(w io.Writer, all []run.Preset, asJSON bool) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "\nvernier presets NAME shows one with its source, figures and settings.")
-	return err
+	fmt.Fprintln(w, "\nvernier presets NAME shows one with its source, figures and settings.\n\nNot here, though publications on BRM compare with them:")
+	why := run.NotBuilt()
+	for _, name := range slices.Sorted(maps.Keys(why)) {
+		if _, err := fmt.Fprintf(w, "  %s\n", why[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func reportedRecall(list []run.Published) string {
