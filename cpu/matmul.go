@@ -85,17 +85,7 @@ func (e *Engine) Linear(y, x, w, bias engine.Tensor) error {
 		right: matrix{v: m.v, stride: in, trans: true},
 	}
 	p.kept = e.keptCols(m, p.right, out, in, p.narrow)
-	if rows < thinLeast || rows > thinLines {
-		e.multiplyDense(&p)
-		return nil
-	}
-	kr := e.kernels
-	e.multiplyThin(&thin{
-		m: rows, n: out, k: in, depth: p.blocks(kr).depth, size: kr.mr, weights: p.right, kept: p.kept, narrow: p.narrow, y: d.v, bias: b.v,
-		pack: func(w *workerScratch, dst []float32, line, lines, from, depth int) {
-			p.left.packPanels(kr, w, dst, kr.mr, kr.mr, true, line, lines, from, depth, p.narrow)
-		},
-	})
+	e.multiplyDense(&p)
 	return nil
 }
 

@@ -1,6 +1,6 @@
 package cpu
 
-// thin is the product of few lines, the tokens or the places of one image or two, by
+// thin is the product of few lines, the places of one image or two, by
 // weights (n, k): c (m, n) = lines (m, k) weights^T. To read the weights is then much of the
 // work. They are the panels of columns, so that a panel is read once from memory, and lines
 // are packed once for all of them; the next panel is fetched meanwhile if it is kept.
@@ -27,7 +27,6 @@ type thin struct {
 
 const (
 	thinLines = 256 // most lines of a thin product
-	thinLeast = 32  // fewest tokens: with less of them terms are to be cut as well
 	thinItems = 8   // groups of panels that keep several workers evenly busy
 )
 
