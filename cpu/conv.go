@@ -112,7 +112,7 @@ func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epi
 	if kr := e.kernels; p.n <= thinLines && c.out >= kr.nr {
 		weights := matrix{v: m.v, stride: terms, trans: true}
 		e.multiplyThin(&thin{
-			m: p.n, n: c.out, k: terms, depth: p.evenDepth(kr, roundUp(terms, kr.nr)), size: kr.nr, weights: weights, kept: e.keptCols(m, weights, c.out, terms, p.narrow), narrow: p.narrow,
+			m: p.n, n: c.out, k: terms, depth: p.evenDepth(kr, roundUp(terms, kr.nr)), weights: weights, kept: e.keptCols(m, weights, c.out, terms, p.narrow), narrow: p.narrow,
 			sink: to,
 			pack: func(w *workerScratch, dst []float32, line, lines, from, depth int) {
 				p.packCols(kr, w, dst, line, lines, from, depth)

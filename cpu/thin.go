@@ -4,25 +4,20 @@ package cpu
 // weights (n, k): c (m, n) = lines (m, k) weights^T. To read the weights is then much of the
 // work. They are the panels of columns, so that a panel is read once from memory, and lines
 // are packed once for all of them; the next panel is fetched meanwhile if it is kept.
-// Where the lines are places there is none of the waste of a last vector of columns, which
-// a map of 7 x 7 has a quarter of.
+// There is none of the waste of a last vector of columns, which a map of 7 x 7 has a quarter of.
 //
 // An item of work is some panels of weights. Nothing of this depends on the number of
 // threads, nor on whether weights are kept.
 type thin struct {
 	m, n, k int
 	depth   int // terms summed at a time, a multiple of kr.nr: that of a product of more lines
-	size    int // of panels of lines
-	// pack writes lines [line, line+lines) of one panel and terms [from, from+depth):
-	// term t of a line is dst[t*size + line%size], or that of words if narrow is set.
+	// pack writes lines [line, line+lines) of one panel of kr.nr and terms [from, from+depth):
+	// term t of a line is dst[t*kr.nr + line%kr.nr], or that of words if narrow is set.
 	pack    func(w *workerScratch, dst []float32, line, lines, from, depth int)
 	weights matrix
 	kept    []float32 // the weights as panels of all terms, or nil
 	narrow  bool
-	// Results go to y, rows of n numbers, with bias, which may be nil, added to each row; or
-	// to sink, whose rows are the columns, if y is nil.
-	y, bias []float32
-	sink    sink
+	sink    sink // its rows are the columns
 }
 
 const (
@@ -37,14 +32,14 @@ func (e *Engine) multiplyThin(t *thin) {
 	if t.m*t.n*t.k <= serialEffort {
 		run = serial
 	}
-	padded, depth := roundUp(t.m, t.size), t.depth
+	padded, depth := roundUp(t.m, kr.nr), t.depth
 	lines := grow(&e.scratch.left, padded*wordsOf(t.k, t.narrow))
-	panels := padded / t.size
+	panels := padded / kr.nr
 	run(ceilDiv(t.k, depth)*panels, func(worker, i int) {
-		from, line := i/panels*depth, i%panels*t.size
+		from, line := i/panels*depth, i%panels*kr.nr
 		d := min(depth, t.k-from)
 		to := lines[padded*wordsOf(from, t.narrow)+line*wordsOf(d, t.narrow):]
-		t.pack(&e.scratch.workers[worker], to, line, min(t.size, t.m-line), from, d)
+		t.pack(&e.scratch.workers[worker], to, line, min(kr.nr, t.m-line), from, d)
 	})
 	cols := ceilDiv(t.n, kr.nr)
 	groups := min(cols, thinItems)
@@ -63,51 +58,34 @@ func (t *thin) column(kr *kernels, w *workerScratch, lines []float32, c, end int
 		tiles = kr.narrow.tiles
 	}
 	col, n := c*kr.nr, min(kr.nr, t.n-c*kr.nr)
-	whole := t.y != nil && n%kr.vec == 0
 	tile := tiles[ceilDiv(n, kr.vec)-1]
 	block := grow(&w.block, t.m*kr.nr)
-	padded := roundUp(t.m, t.size)
+	padded := roundUp(t.m, kr.nr)
 	for from := 0; from < t.k; from += t.depth {
 		d := min(t.depth, t.k-from)
 		words := wordsOf(d, t.narrow)
 		panel, next := t.panel(kr, w, c, end, from, d)
-		ahead := len(next) * t.size / padded // for each panel of lines
-		for line := 0; line < t.m; line += t.size {
+		ahead := len(next) * kr.nr / padded // for each panel of lines
+		for line := 0; line < t.m; line += kr.nr {
 			kr.fetch(next[:ahead])
 			next = next[ahead:]
-			count := min(t.size, t.m-line)
+			count := min(kr.nr, t.m-line)
 			a := lines[padded*wordsOf(from, t.narrow)+line*words:]
 			parts := ceilDiv(count, kr.mr)
 			for q := range parts {
 				top := q * count / parts
 				rows := (q+1)*count/parts - top
 				at := line + top
-				dst, ld := block[at*kr.nr:], kr.nr
+				dst := block[at*kr.nr:]
 				before, ldb := dst, kr.nr
 				if from == 0 {
-					if before, ldb = nil, 0; whole && t.bias != nil {
-						before = t.bias[col:]
-					}
+					before, ldb = nil, 0
 				}
-				if whole && from+d == t.k {
-					dst, ld = t.y[at*t.n+col:], t.n
-				}
-				tile[rows](dst, ld, before, ldb, a[top:], t.size, panel, kr.nr, words, nil, nil, nil, 0, 0)
+				tile[rows](dst, kr.nr, before, ldb, a[top:], kr.nr, panel, kr.nr, words, nil, nil, nil, 0, 0)
 			}
 		}
 	}
-	switch {
-	case t.y == nil:
-		t.turn(kr, w, block, col, n)
-	case !whole:
-		for i := range t.m {
-			to := t.y[i*t.n+col:][:n]
-			copy(to, block[i*kr.nr:])
-			if t.bias != nil {
-				kr.add(to, to, t.bias[col:col+n])
-			}
-		}
-	}
+	t.turn(kr, w, block, col, n)
 }
 
 // turn brings n columns from col on, which lie in rows of a block, to the sink. Tiles end them
