@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
-	"github.com/vernier-ml/vernier/internal/table"
+	"github.com/vernier-ml/vernier/internal/pairtable"
 )
 
 // Pair are two rows and whether they show the same.
@@ -37,61 +36,31 @@ func ReadPairs(r io.Reader) (*PairList, error) {
 	if err != nil {
 		return nil, err
 	}
-	need := []string{"a", "b", "same"}
-	t, err := table.Read(text, table.Options{Need: need})
-	if errors.Is(err, table.ErrEmpty) {
-		return nil, errors.New("the file is empty: want a header a,b,same and a pair a line")
-	}
+	t, err := pairtable.Read(text)
 	if err != nil {
 		return nil, err
 	}
-	column := map[string]int{}
-	for i, name := range t.Names {
-		column[strings.ToLower(name)] = i
-	}
-	for _, name := range need {
-		if _, ok := column[name]; !ok {
-			return nil, fmt.Errorf("the first line %q has no column %q: want a header a,b,same", strings.Join(t.Names, ","), name)
-		}
-	}
-	l := &PairList{}
-	ia, haveA := column["identity_a"]
-	ib, haveB := column["identity_b"]
+	l := &PairList{Paths: t.Paths, Identity: make([]string, len(t.Paths))}
+	ia, haveA := t.Columns["identity_a"]
+	ib, haveB := t.Columns["identity_b"]
 	if haveA != haveB {
 		return nil, errors.New("there is one of the columns identity_a and identity_b: want both or none")
 	}
 	l.Stated = haveA
-	index := map[string]int{}
-	for i, row := range t.Rows {
-		p := Pair{A: l.image(index, row[column["a"]]), B: l.image(index, row[column["b"]])}
-		if p.Same, err = parseSame(row[column["same"]]); err != nil {
-			return nil, fmt.Errorf("line %d: %w", t.Lines[i], err)
-		}
+	for i, p := range t.Pairs {
 		if l.Stated {
 			for _, of := range [][2]int{{p.A, ia}, {p.B, ib}} {
-				if err := l.state(of[0], row[of[1]]); err != nil {
-					return nil, fmt.Errorf("line %d: %w", t.Lines[i], err)
+				if err := l.state(of[0], t.Rows[i][of[1]]); err != nil {
+					return nil, fmt.Errorf("line %d: %w", p.Line, err)
 				}
 			}
 		}
-		l.Pairs, l.Rows = append(l.Pairs, p), append(l.Rows, t.Lines[i])
+		l.Pairs, l.Rows = append(l.Pairs, Pair{p.A, p.B, p.Same}), append(l.Rows, p.Line)
 	}
 	if !l.Stated {
 		l.connect()
 	}
 	return l, l.check()
-}
-
-// image numbers a path.
-func (l *PairList) image(index map[string]int, path string) int {
-	i, ok := index[path]
-	if !ok {
-		i = len(l.Paths)
-		index[path] = i
-		l.Paths = append(l.Paths, path)
-		l.Identity = append(l.Identity, "")
-	}
-	return i
 }
 
 func (l *PairList) state(image int, identity string) error {
@@ -103,16 +72,6 @@ func (l *PairList) state(image int, identity string) error {
 	}
 	l.Identity[image] = identity
 	return nil
-}
-
-func parseSame(text string) (bool, error) {
-	switch strings.ToLower(text) {
-	case "1", "true", "same", "1.0", "1,0":
-		return true, nil
-	case "0", "false", "different", "0.0", "0,0":
-		return false, nil
-	}
-	return false, fmt.Errorf("same is %q, want 1 or 0", text)
 }
 
 // connect finds identities as components of the graph of "same" pairs.
