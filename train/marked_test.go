@@ -91,15 +91,7 @@ func TestPairsGiveTheSameBits(t *testing.T) {
 	s := begin(t, c)
 	trainAll(t, s)
 	want := bytesOf(t, s.folder)
-	for _, size := range []int{2, 4} {
-		folder := run.Folder(filepath.Join(t.TempDir(), "run"))
-		if err := onRanks(t, size, starting(t, c, folder), func(s *Session) error { return s.Train(t.Context()) }); err != nil {
-			t.Fatalf("%d ranks: %v", size, err)
-		}
-		if got := bytesOf(t, folder); !slices.Equal(got, want) {
-			t.Errorf("%d ranks: %v, want %v", size, got, want)
-		}
-	}
+	ranksTrainTheSame(t, c, want, 2, 4)
 	many, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 3, Events: silent{}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,9 @@
 package train
 
 import (
+	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -95,21 +95,9 @@ func TestRanksShareAMomentumEncoder(t *testing.T) {
 			c.Loss = loss
 			alone := begin(t, c)
 			trainAll(t, alone)
-			want := bytesOf(t, alone.folder)
-			for _, size := range []int{2, 8} {
-				folder := run.Folder(filepath.Join(t.TempDir(), "run"))
-				if err := onRanks(t, size, starting(t, c, folder), func(s *Session) error {
-					if err := s.Train(t.Context()); err != nil {
-						return err
-					}
-					return s.agree()
-				}); err != nil {
-					t.Fatalf("%s, %d ranks: %v", loss.Name, size, err)
-				}
-				if got := bytesOf(t, folder); !slices.Equal(got, want) {
-					t.Errorf("%s, %d ranks: %v, want %v", loss.Name, size, got, want)
-				}
-			}
+			t.Run(fmt.Sprintf("%s, frozen statistics %v", loss.Name, bn), func(t *testing.T) {
+				ranksTrainTheSame(t, c, bytesOf(t, alone.folder), 2, 8)
+			})
 		}
 	}
 }

@@ -3,7 +3,6 @@ package train
 import (
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -152,19 +151,7 @@ func TestRanksTrainBehindAProjection(t *testing.T) {
 	c.Loss.Name, c.Steps = "supcon", 8
 	alone := begin(t, c)
 	trainAll(t, alone)
-	want := bytesOf(t, alone.folder)
-	folder := run.Folder(filepath.Join(t.TempDir(), "run"))
-	if err := onRanks(t, 4, starting(t, c, folder), func(s *Session) error {
-		if err := s.Train(t.Context()); err != nil {
-			return err
-		}
-		return s.agree()
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if got := bytesOf(t, folder); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	ranksTrainTheSame(t, c, bytesOf(t, alone.folder), 4)
 }
 
 // firstBatch is the first batch of a run, which is not given back.

@@ -41,6 +41,26 @@ func starting(t *testing.T, c run.Config, folder run.Folder) func(Options, int) 
 	}
 }
 
+// ranksTrainTheSame trains c on each number of ranks, which agree at the end, and compares the
+// models with want, those of bytesOf.
+func ranksTrainTheSame(t *testing.T, c run.Config, want []string, sizes ...int) {
+	t.Helper()
+	for _, size := range sizes {
+		folder := run.Folder(filepath.Join(t.TempDir(), "run"))
+		if err := onRanks(t, size, starting(t, c, folder), func(s *Session) error {
+			if err := s.Train(t.Context()); err != nil {
+				return err
+			}
+			return s.agree()
+		}); err != nil {
+			t.Fatalf("%d ranks: %v", size, err)
+		}
+		if got := bytesOf(t, folder); !slices.Equal(got, want) {
+			t.Errorf("%d ranks: %v, want %v", size, got, want)
+		}
+	}
+}
+
 // ownEngine is one for a rank alone.
 func ownEngine(t *testing.T) *cpu.Engine {
 	eng, err := cpu.New(cpu.Options{Threads: 1})

@@ -122,16 +122,7 @@ func TestRanksTrainOnTheSameViews(t *testing.T) {
 	c.Loss.Name, c.ClassesPerBatch, c.ImagesPerClass, c.WarmupEpochs, c.Steps = "ntxent", 8, 2, 0, 8
 	alone := begin(t, c)
 	trainAll(t, alone)
-	want := bytesOf(t, alone.folder)
-	for _, size := range []int{2, 4} {
-		folder := run.Folder(filepath.Join(t.TempDir(), "run"))
-		if err := onRanks(t, size, starting(t, c, folder), func(s *Session) error { return s.Train(t.Context()) }); err != nil {
-			t.Fatalf("%d ranks: %v", size, err)
-		}
-		if got := bytesOf(t, folder); !slices.Equal(got, want) {
-			t.Errorf("%d ranks: %v, want %v", size, got, want)
-		}
-	}
+	ranksTrainTheSame(t, c, bytesOf(t, alone.folder), 2, 4)
 }
 
 // Views of rows differ by dropout, and a run on them goes on as one that never stopped.
