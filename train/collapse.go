@@ -94,13 +94,13 @@ func (s *Session) watchCollapse(batch, batches int, labels []int) error {
 	if every := max(collapseLeast, min(collapseEvery, batches/collapseLooks)); step%every != 0 || s.cfg.Batch() < 4 {
 		return nil
 	}
-	x, err := s.stepper.latest()
-	if err != nil {
-		return err
-	}
 	h := s.model.Spec.Dim
 	if h < 2 {
 		return nil
+	}
+	x, err := s.stepper.latest()
+	if err != nil {
+		return err
 	}
 	f, err := fillingOf(x, h)
 	if err != nil {
