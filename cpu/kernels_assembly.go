@@ -12,8 +12,8 @@ func pairs(sums func(s, a, b []float32, ldb int, limit, root float32), grad func
 	}
 }
 
-// depthwiseSumsBy takes as many taps at a time as one of the kernels does, which are for
-// 1, 3, 5, 7 and 9.
+// depthwiseSumsBy splits the taps among kernels, which are for 1, 3, 5, 7 and 9 taps at a
+// time.
 func depthwiseSumsBy(kernels ...func(sums, g, src []float32, at []int)) func(sums, g, src []float32, at []int) {
 	return func(sums, g, src []float32, at []int) {
 		for len(at) > 0 {

@@ -153,7 +153,8 @@ func TestRanksOnGPUsTrainTheSameModel(t *testing.T) {
 	}
 }
 
-// Two ranks on one GPU, or one without NCCL, are told apart: auto takes the host.
+// Of two ranks on one GPU, or of one without NCCL, the error names the cause, and auto takes
+// the host.
 func TestDevicesThatCannotJoin(t *testing.T) {
 	for want, bend := range map[string]func(d *fake.Driver){
 		"it has the GPU of rank 0, 0000:00:00: NCCL needs one for each rank": func(d *fake.Driver) { d.At = "0000:00:00" },

@@ -61,7 +61,7 @@ func (s Spec) validateLevels(net backbone.Backbone) error {
 	case !links:
 		return fmt.Errorf("a model with levels is compared along its links: its metric is %v, not %v", metric.Metric{Kind: metric.Links}, s.Metric)
 	case s.Dim%(2*len(names)) != 0:
-		return fmt.Errorf("an embedding of %d levels has as many rows and certainties of one length: %d numbers are not a multiple of %d", len(names), s.Dim, 2*len(names))
+		return fmt.Errorf("an embedding of %d levels is a row and a certainty for each, all of one length: %d numbers are not a multiple of %d", len(names), s.Dim, 2*len(names))
 	case s.Levels.Keep < 1 || !(s.Levels.Gamma > 0):
 		return fmt.Errorf("levels keep %d links with a gamma of %v: want 1 or more, and above 0", s.Levels.Keep, s.Levels.Gamma)
 	case s.Pool != PoolAvgMax || s.Head != HeadLinear || s.HeadNorm != HeadNormNone || s.Dropout != 0:

@@ -16,7 +16,7 @@ type batcher[Q, A any] struct {
 	// work answers queries, each with an answer or an error. It ends by itself: what a
 	// batch does for many does not end with one of them.
 	work func(ctx context.Context, queries []Q) ([]A, []error)
-	// seen is told the size of every batch.
+	// seen is called with the size of every batch.
 	seen func(size int)
 
 	mu      sync.Mutex

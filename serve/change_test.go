@@ -165,8 +165,7 @@ func (failing) Upsert(context.Context, *gallery.Table) (gallery.Changes, error) 
 	return gallery.Changes{}, errors.New("the disk is full")
 }
 
-// What is not kept is not acknowledged. A gallery that another process has made another
-// model's is told as a conflict.
+// What is not kept is not acknowledged.
 func TestWhatIsNotKeptIsNotAcknowledged(t *testing.T) {
 	s, _ := newServer(t, func(c *Config) {
 		c.Gallery = failing{storeOf(t, []string{"1.png"}, []string{"a"}, 100)}

@@ -71,7 +71,7 @@ func (f *figures) observe(pattern string, next http.Handler) http.Handler {
 		promhttp.InstrumentHandlerCounter(f.requests.MustCurryWith(labels), next))
 }
 
-// batch returns what is told the sizes of batches.
+// batch returns a function that records the size of a batch.
 func (f *figures) batch(work string) func(int) {
 	of := f.batches.WithLabelValues(work)
 	return func(n int) { of.Observe(float64(n)) }

@@ -38,7 +38,7 @@ func TestARankWithOnePartTakesOnePass(t *testing.T) {
 	}
 	once, twice := passes(8), passes(4) // 8 parts
 	if once == 0 || twice != 4*once {
-		t.Errorf("%d products for one part, %d for two; want four times as many", once, twice)
+		t.Errorf("%d products for one part, %d for two; want 4 times that", once, twice)
 	}
 }
 

@@ -20,8 +20,8 @@ const (
 	attempts = 5 // of a search while others write
 )
 
-// Candidates implements gallery.Store. Where the index ends before it has found as many rows
-// as there are, or more are asked for than Weaviate returns (10,000), all are compared.
+// Candidates implements gallery.Store. Where the index returns too few of the rows that there
+// are, or more than the 10,000 that Weaviate returns are asked for, all are compared.
 func (s *Store) Candidates(ctx context.Context, queries *eval.Embeddings, n int, where gallery.Filter) ([]*gallery.Table, error) {
 	switch {
 	case queries.H != s.info.Dim:

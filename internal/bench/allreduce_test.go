@@ -41,7 +41,7 @@ func TestRanksMeasureASumTogether(t *testing.T) {
 	}
 }
 
-// A rank that is told to stop stops all.
+// When one rank stops, all stop.
 func TestRanksStopAMeasurementTogether(t *testing.T) {
 	b, err := Find("allreduce/1")
 	if err != nil {

@@ -53,7 +53,7 @@ func (k *kernel) eachVector(n reg, pointers []reg, body func(s part)) {
 	k.at(done)
 }
 
-// loop runs body for step numbers at a time while there are as many.
+// loop runs body for step numbers at a time, and goes to rest with fewer than step left.
 func (k *kernel) loop(n reg, step int, rest string, pointers []reg, body func()) {
 	loop := k.label("loop")
 	k.compare(n, step, "BLT", rest)
