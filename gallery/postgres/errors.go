@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/gallery/internal/advice"
 )
 
 // Codes of PostgreSQL's appendix A.
@@ -31,22 +31,9 @@ const (
 	starting         = "57P03"
 )
 
-// explained is an error that says what to do.
-type explained struct{ error }
-
-func (e explained) Unwrap() error { return e.error }
-
-// unavailable is an error that is gallery.ErrUnavailable too.
-type unavailable struct{ error }
-
-func (e unavailable) Unwrap() []error { return []error{e.error, gallery.ErrUnavailable} }
-
 // explain says of an error of the database what to do about it.
 func (s *Store) explain(err error) error {
-	if errors.As(err, &explained{}) || errors.Is(err, gallery.ErrOtherModel) || errors.Is(err, gallery.ErrTooFew) || errors.Is(err, gallery.ErrNoGallery) {
-		return err
-	}
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && s.ended(err) {
+	if err == nil || advice.IsExplained(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && s.ended(err) {
 		return err
 	}
 	c := s.at.config.ConnConfig
@@ -79,12 +66,12 @@ func (s *Store) explain(err error) error {
 		hint, away = "the server went away; nothing was changed, and the same command may be given again", true
 	}
 	if away {
-		err = unavailable{err}
+		err = advice.Unavailable(err)
 	}
 	if hint == "" {
-		return explained{fmt.Errorf("%s: %w", s.at.shown, err)}
+		return advice.Explained(fmt.Errorf("%s: %w", s.at.shown, err))
 	}
-	return explained{fmt.Errorf("%s: %w; %s", s.at.shown, err, hint)}
+	return advice.Explained(fmt.Errorf("%s: %w; %s", s.at.shown, err, hint))
 }
 
 // lost reports whether a connection broke.

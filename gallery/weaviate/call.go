@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/gallery/internal/advice"
 )
 
 // maxAnswer bounds the answer to a request, so that a server that is none fills no memory.
@@ -107,14 +107,9 @@ func message(text []byte) string {
 	return strings.TrimSpace(string(text[:min(len(text), 200)]))
 }
 
-// explained is an error that says what to do.
-type explained struct{ error }
-
-func (e explained) Unwrap() error { return e.error }
-
 // explain says of an error of the server what to do about it.
 func (s *Store) explain(ctx context.Context, err error) error {
-	if err == nil || errors.As(err, new(explained)) || errors.Is(err, gallery.ErrOtherModel) || errors.Is(err, gallery.ErrNoGallery) || errors.Is(err, gallery.ErrTooFew) {
+	if err == nil || advice.IsExplained(err) {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -140,12 +135,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		err = fmt.Errorf("%w; %s", err, hint)
 	}
 	if away {
-		err = unavailable{err}
+		err = advice.Unavailable(err)
 	}
-	return explained{err}
+	return advice.Explained(err)
 }
-
-// unavailable is an error that is gallery.ErrUnavailable too.
-type unavailable struct{ error }
-
-func (e unavailable) Unwrap() []error { return []error{e.error, gallery.ErrUnavailable} }
