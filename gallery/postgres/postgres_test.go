@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -26,35 +25,18 @@ import (
 const (
 	serversVariable = "VERNIER_TEST_POSTGRES"
 	requireVariable = "VERNIER_REQUIRE_POSTGRES"
-	pushVariable    = "VERNIER_TEST_PUSH" // an address that a process of its own pushes to
 )
 
 func TestMain(m *testing.M) {
-	if address := os.Getenv(pushVariable); address != "" {
-		s, err := postgres.Open(context.Background(), address, storetest.Info, postgres.Options{IndexFrom: 100})
-		if err == nil {
-			_, err = s.Upsert(context.Background(), storetest.Rows("killed", killedRows, 5))
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
+	storetest.Main(m, killedRows, func(ctx context.Context, address string) (gallery.Store, error) {
+		return postgres.Open(ctx, address, storetest.Info, postgres.Options{IndexFrom: 100})
+	})
 }
 
 // servers are the addresses of the servers, or the test is skipped.
 func servers(t *testing.T) []string {
 	t.Helper()
-	list := strings.Fields(os.Getenv(serversVariable))
-	if len(list) < 2 {
-		if os.Getenv(requireVariable) != "" {
-			t.Fatalf("no servers: %s must name two", serversVariable)
-		}
-		t.Skip("not tested: there is no PostgreSQL. make test-postgres starts two servers of Debian's packages")
-	}
-	return list
+	return storetest.Servers(t, serversVariable, requireVariable, "there is no PostgreSQL. make test-postgres starts two servers of Debian's packages")
 }
 
 var tables atomic.Int64
@@ -154,8 +136,7 @@ func TestAKilledPushLeavesAllOrNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	seen := map[int]bool{}
 	for round := range 12 {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), pushVariable+"="+address)
+		cmd := storetest.Push(address)
 		started := time.Now()
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -170,18 +151,13 @@ func TestAKilledPushLeavesAllOrNothing(t *testing.T) {
 		}
 		seen[stats.Rows] = true
 		if stats.Rows > 0 && round%2 == 0 {
-			if n, err := s.Remove(t.Context(), gallery.Filter{Classes: slices.Compact(slices.Sorted(slices.Values(storetest.Rows("killed", 10, 5).Classes)))}); err != nil || n != killedRows {
+			if n, err := s.Remove(t.Context(), gallery.Filter{Classes: slices.Compact(slices.Sorted(slices.Values(storetest.PushedRows(10).Classes)))}); err != nil || n != killedRows {
 				t.Fatal(n, err)
 			}
 		}
 	}
 	t.Logf("rows after the kills: %v", seen)
-	out, err := func() ([]byte, error) {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), pushVariable+"="+address)
-		return cmd.CombinedOutput()
-	}()
-	if err != nil {
+	if out, err := storetest.Push(address).CombinedOutput(); err != nil {
 		t.Fatalf("again: %v\n%s", err, out)
 	}
 	stats, err := open(t, address, gallery.Info{}, postgres.Options{}).Stats(t.Context())

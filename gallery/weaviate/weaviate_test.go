@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,38 +21,21 @@ import (
 const (
 	nodesVariable   = "VERNIER_TEST_WEAVIATE"
 	requireVariable = "VERNIER_REQUIRE_WEAVIATE"
-	pushVariable    = "VERNIER_TEST_PUSH" // an address that a process of its own pushes to
 )
 
 // lease is short, so that the process after one that was killed does not wait long.
 var lease = weaviate.Options{Lease: 2 * time.Second}
 
 func TestMain(m *testing.M) {
-	if address := os.Getenv(pushVariable); address != "" {
-		s, err := weaviate.Open(context.Background(), address, storetest.Info, lease)
-		if err == nil {
-			_, err = s.Upsert(context.Background(), storetest.Rows("killed", killedRows, 5))
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
+	storetest.Main(m, killedRows, func(ctx context.Context, address string) (gallery.Store, error) {
+		return weaviate.Open(ctx, address, storetest.Info, lease)
+	})
 }
 
 // nodes are the addresses of the nodes, or the test is skipped.
 func nodes(t *testing.T) []string {
 	t.Helper()
-	list := strings.Fields(os.Getenv(nodesVariable))
-	if len(list) < 2 {
-		if os.Getenv(requireVariable) != "" {
-			t.Fatalf("no nodes: %s must name two", nodesVariable)
-		}
-		t.Skip("not tested: there is no Weaviate. make test-weaviate builds it and starts two nodes")
-	}
-	return list
+	return storetest.Servers(t, nodesVariable, requireVariable, "there is no Weaviate. make test-weaviate builds it and starts two nodes")
 }
 
 var collections atomic.Int64
@@ -157,14 +139,9 @@ func TestAKilledPushLeavesAllOrNothing(t *testing.T) {
 	list := nodes(t)
 	collection := fresh()
 	r := rand.New(rand.NewPCG(1, 2))
-	push := func(node int) *exec.Cmd {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), pushVariable+"="+list[node]+collection)
-		return cmd
-	}
 	seen := map[int]bool{}
 	for round := range 8 {
-		cmd := push(round % 2)
+		cmd := storetest.Push(list[round%2] + collection)
 		started := time.Now()
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -188,13 +165,13 @@ func TestAKilledPushLeavesAllOrNothing(t *testing.T) {
 		}
 		seen[stats.Rows] = true
 		if stats.Rows > 0 && round%2 == 0 {
-			if n, err := s.Remove(t.Context(), gallery.Filter{Keys: storetest.Rows("killed", killedRows, 5).Keys}); err != nil || n != killedRows {
+			if n, err := s.Remove(t.Context(), gallery.Filter{Keys: storetest.PushedRows(killedRows).Keys}); err != nil || n != killedRows {
 				t.Fatal(n, err)
 			}
 		}
 	}
 	t.Logf("rows after the kills: %v", seen)
-	if out, err := push(0).CombinedOutput(); err != nil {
+	if out, err := storetest.Push(list[0] + collection).CombinedOutput(); err != nil {
 		t.Fatalf("again: %v\n%s", err, out)
 	}
 	if stats, err := open(t, list[1]+collection, gallery.Info{}).Stats(t.Context()); err != nil || stats.Rows != killedRows {
